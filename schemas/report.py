@@ -1,0 +1,97 @@
+"""The report: what an audit found, for programs and for people."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from schemas.claims import Parameter
+
+Verdict = Literal["confirmed", "refuted", "unverifiable"]
+Severity = Literal["error", "warning", "note"]
+
+
+class PrintedClaim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was claimed, in its own words."""
+
+    text: Annotated[str, Meta(description="The printed value, or what the release says of itself.")]
+    source: Annotated[str | None, Meta(description="Where it is printed.")] = None
+
+
+class RecordRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where to look: a record, a line of a file, or a file."""
+
+    cell: str | None = None
+    question_id: str | None = None
+    file: str | None = None
+    line: int | None = None
+    note: Annotated[str | None, Meta(description="What is to be seen there.")] = None
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An alternative computation that prints exactly the claimed value; consistent with it, never proof of it."""
+
+    alternative: Annotated[str, Meta(description="What was computed otherwise.")]
+    value: Annotated[float, Meta(description="What it gives.")]
+    kind: Annotated[
+        Literal["matching", "alias"],
+        Meta(description="`alias`: the same as an earlier match on every question."),
+    ]
+    records: Annotated[list[RecordRef], Meta(description="Records whose outcome it changes.")] = []
+
+
+class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One result of one check."""
+
+    id: Annotated[str, Meta(description="`<check>:<subject>`, unique in the report.")]
+    check: str
+    verdict: Verdict
+    severity: Annotated[Severity, Meta(description="Only `error` decides the exit code.")]
+    subject: Annotated[str, Meta(description="The cell, file, dataset or claim that was checked.")]
+    message: str
+    claim: PrintedClaim | None = None
+    estimate: Annotated[float | None, Meta(description="Ours, in natural units (rates as fractions).")] = None
+    exact: Annotated[str | None, Meta(description="The same as an exact ratio of integers, where it is one.")] = None
+    tolerance: Annotated[
+        tuple[float, float] | None, Meta(description="Values that would print as claimed, ends included.")
+    ] = None
+    records: list[RecordRef] = []
+    records_total: Annotated[int, Meta(description="Records concerned; `records` lists the first of them.")] = 0
+    diagnosis: list[Diagnosis] = []
+
+
+class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One statistic of one cell, claimed or not."""
+
+    cell: str
+    setting: str
+    statistic: str
+    parameters: dict[str, Parameter]
+    value: float
+    n: Annotated[int, Meta(description="Questions (or generations) that it is over.")]
+    unit: str
+    low: Annotated[float | None, Meta(description="Least value that unseen records or ties allow.")] = None
+    high: Annotated[float | None, Meta(description="Greatest value that unseen records or ties allow.")] = None
+
+
+class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many findings of severity `error` there are by verdict, and how many warnings and notes."""
+
+    confirmed: int
+    refuted: int
+    unverifiable: int
+    warnings: int
+    notes: int
+
+
+class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`audit verify --format json`."""
+
+    format_version: Literal["1.0"]
+    tool_version: str
+    release: Annotated[str, Meta(description="Title of the release.")]
+    verdict: Annotated[
+        Verdict, Meta(description="refuted if anything is; else unverifiable if anything is; else confirmed.")
+    ]
+    counts: Counts
+    findings: list[Finding]
+    estimates: list[Estimate]
