@@ -52,7 +52,8 @@ class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     estimate: Annotated[float | None, Meta(description="Ours, in natural units (rates as fractions).")] = None
     exact: Annotated[str | None, Meta(description="The same as an exact ratio of integers, where it is one.")] = None
     tolerance: Annotated[
-        tuple[float, float] | None, Meta(description="Values that would print as claimed, ends included.")
+        tuple[float | None, float | None] | None,
+        Meta(description="Least and greatest value that prints as claimed; null = no bound."),
     ] = None
     records: list[RecordRef] = []
     records_total: Annotated[int, Meta(description="Records concerned; `records` lists the first of them.")] = 0

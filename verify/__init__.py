@@ -2,3 +2,7 @@
 
 May import `schemas`, never `generators`. Nothing here prints or exits.
 """
+
+from verify.run import Audit, verify_release
+
+__all__ = ["Audit", "verify_release"]

@@ -1,0 +1,154 @@
+"""Claims against estimates, at the printed precision."""
+
+import math
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fractions import Fraction
+
+from schemas.report import Diagnosis, Finding, PrintedClaim, RecordRef, Verdict
+from verify.cells import CellData
+from verify.claims import BoundClaim
+from verify.diagnosis import diagnose
+from verify.estimates import STATISTICS, EstimateUnit, Unavailable, Value, estimate, wrong_parameter
+from verify.findings import finding
+from verify.printed import Printed, parse_printed
+from verify.release import Release
+
+PERCENT = Fraction(1, 100)
+
+
+def compare(release: Release, cells: Sequence[CellData], claims: Sequence[BoundClaim]) -> list[Finding]:
+    """One finding a claim, in the order of the claims file."""
+    by_id = {data.cell.id: data for data in cells}
+    return [_check(release, by_id, claim) for claim in claims]
+
+
+def _check(release: Release, cells: Mapping[str, CellData], claim: BoundClaim) -> Finding:
+    if claim.cell not in cells:
+        return _open(claim, f"the release declares no cell {claim.cell!r}{_meant(claim.cell, cells)}")
+    if claim.statistic not in STATISTICS:
+        return _open(claim, f"there is no statistic {claim.statistic!r}{_meant(claim.statistic, STATISTICS)}")
+    if problem := wrong_parameter(claim.statistic, claim.parameters):
+        return _open(claim, problem)
+    unit = STATISTICS[claim.statistic].unit
+    try:
+        printed = _in_natural_units(parse_printed(claim.text, claim.rounding), claim, unit)
+    except ValueError as error:
+        return _open(claim, str(error))
+    data = cells[claim.cell]
+    ours = estimate(data, claim.statistic, claim.parameters)
+    if isinstance(ours, Unavailable):
+        return _open(claim, ours.reason.rstrip("."))
+    verdict, message = _judge(claim, printed, ours, unit)
+    diagnosis: list[Diagnosis] = []
+    records: list[RecordRef] = []
+    if verdict == "refuted":
+        diagnosis = diagnose(release, data, claim, printed)
+        records = next((match.records for match in diagnosis if match.records), [])
+    return finding(
+        "claim",
+        claim.id,
+        verdict,
+        "error",
+        message,
+        claim=PrintedClaim(text=claim.text, source=claim.source),
+        estimate=float(ours.value),
+        exact=f"{ours.value.numerator}/{ours.value.denominator}",
+        tolerance=(
+            None if printed.low is None else float(printed.low),
+            None if printed.high is None else float(printed.high),
+        ),
+        records=records,
+        diagnosis=diagnosis,
+    )
+
+
+def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit) -> tuple[Verdict, str]:
+    name = f"{claim.cell} {claim.statistic}{_listed(claim.parameters)}"
+    shown = show(ours, unit)
+    lead = f"{name}: printed {claim.text}, ours {shown}"
+    unknown = ours.total - ours.n
+    if unknown and not STATISTICS[claim.statistic].bounded:
+        return "unverifiable", f"{lead} over the {ours.n:,} questions that are counted; {unknown:,} of {ours.total:,} are not."
+    if printed.meets(ours.low, ours.high):
+        if ours.low == ours.high or not unknown:
+            ties = "" if ours.low == ours.high else f" (ties allow {_plain(ours.low, unit)} to {_plain(ours.high, unit)})"
+            return "confirmed", f"{lead}{ties}."
+        return "unverifiable", (
+            f"{lead} over the {ours.n:,} that are known; the {unknown:,} of {ours.total:,} that are not known allow "
+            f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}."
+        )
+    return "refuted", f"{lead}{_distance(printed, ours, unit)}."
+
+
+def _distance(printed: Printed, ours: Value, unit: EstimateUnit) -> str:
+    """How far off a refuted claim is, in questions where the statistic is a share of them."""
+    if unit == "tokens":
+        return ""
+    if ours.n != ours.total or ours.low != ours.high:
+        return f"; what is not known allows {_plain(ours.low, unit)} to {_plain(ours.high, unit)}"
+    scale = 1 if unit == "count" else ours.total
+    hits = ours.value * scale
+    if hits.denominator != 1 or printed.low is None or printed.high is None:
+        return ""
+    low = math.floor(printed.low * scale) + 1 if printed.low_open else math.ceil(printed.low * scale)
+    high = math.ceil(printed.high * scale) - 1 if printed.high_open else math.floor(printed.high * scale)
+    if low > high:
+        below, above = high, low
+        return (
+            f"; no number of {scale:,} prints so: {below:,} gives {_plain(Fraction(below, scale), unit)} and "
+            f"{above:,} gives {_plain(Fraction(above, scale), unit)}"
+        )
+    needed = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    off = low - hits if hits < low else hits - high
+    direction = "more" if hits < low else "fewer"
+    return f"; the printed value needs {needed}, {off} {direction} than ours"
+
+
+def show(ours: Value, unit: EstimateUnit) -> str:
+    """A value as people read it, with its exact ratio where that is over the questions."""
+    plain = _plain(ours.value, unit)
+    hits = ours.value * ours.n
+    if unit == "fraction" and hits.denominator == 1:
+        return f"{hits.numerator:,} of {ours.n:,} = {plain}"
+    return plain
+
+
+def _plain(value: Fraction, unit: EstimateUnit) -> str:
+    if unit == "fraction":
+        return f"{float(value * 100):.4f}".rstrip("0").rstrip(".") + "%"
+    if value.denominator == 1:
+        return f"{value.numerator:,}"
+    return f"{float(value):,.3f}"
+
+
+def _in_natural_units(printed: Printed, claim: BoundClaim, unit: EstimateUnit) -> Printed:
+    """The interval in the estimate's unit. Raises ValueError where the claim's unit does not fit the statistic."""
+    stated = claim.unit or ("percent" if printed.percent else unit)
+    if unit == "fraction" and stated in ("percent", "points"):
+        return printed.scaled(PERCENT)
+    if stated != unit:
+        raise ValueError(f"{claim.statistic} is a {unit}, and cannot be claimed in {stated}")
+    if printed.percent:
+        raise ValueError(f"{claim.text!r} has a percent sign, but its unit is given as {stated}")
+    return printed
+
+
+def _open(claim: BoundClaim, reason: str) -> Finding:
+    return finding(
+        "claim",
+        claim.id,
+        "unverifiable",
+        "error",
+        f"{claim.place}: {reason}.",
+        claim=PrintedClaim(text=claim.text, source=claim.source),
+    )
+
+
+def _meant(name: str, known: Mapping[str, object]) -> str:
+    close = get_close_matches(name, list(known), n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _listed(parameters: Mapping[str, object]) -> str:
+    return f" ({', '.join(f'{key} = {value}' for key, value in parameters.items())})" if parameters else ""

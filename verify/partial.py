@@ -1,0 +1,152 @@
+"""What survives of a shard: compact arrays that merge by concatenation, and tallies that merge by addition.
+
+A shard of any size becomes one `Partial`; `merge` is associative and `reduce` (in `verify.cells`) does not care
+how many shards there were, so the map may run anywhere.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.report import RecordRef
+from verify.findings import MAX_RECORDS
+
+
+class Grade(IntEnum):
+    """A grade in one byte. UNKNOWN is not a grade: the text or the gold that it needs is not in the release."""
+
+    INCORRECT = 0
+    CORRECT = 1
+    UNPARSED = 2
+    MISSING = 3
+    UNKNOWN = 4
+
+
+NONE = -1
+"""Stands for "not recorded" in integer arrays; no count, class or position is negative."""
+
+
+@dataclass
+class Tally:
+    """How often a check was made, how often it failed, and where, first failures first."""
+
+    checked: int = 0
+    failed: int = 0
+    refs: list[RecordRef] = field(default_factory=list)
+
+    def ok(self, count: int = 1) -> None:
+        """The check was made and passed."""
+        self.checked += count
+
+    def fail(self, ref: RecordRef) -> None:
+        """The check was made and failed."""
+        self.checked += 1
+        self.failed += 1
+        if len(self.refs) < MAX_RECORDS:
+            self.refs.append(ref)
+
+    def add(self, other: "Tally") -> None:
+        """Count `other`, which comes later in the release, into this tally."""
+        self.checked += other.checked
+        self.failed += other.failed
+        self.refs = (self.refs + other.refs)[:MAX_RECORDS]
+
+
+@dataclass(frozen=True)
+class RecordColumns:
+    """One entry a record, in the order read."""
+
+    cell: NDArray[np.int32]
+    question: NDArray[np.int32]
+    shard: NDArray[np.int32]
+    line: NDArray[np.int64]
+    failed: NDArray[np.bool_]
+    answers: NDArray[np.int32]
+    """Number of answer-bearing generations of the record, which follow one another in `AnswerColumns`."""
+    completion_tokens: NDArray[np.int64]
+    prompt_tokens: NDArray[np.int64]
+    pick: NDArray[np.int32]
+    """Position among the record's answers of the one that was selected; NONE where no choice could be read."""
+    claimed_correct: NDArray[np.int8]
+    claimed_answer: NDArray[np.int32]
+    """Vote class of the answer that the runner claimed."""
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """One entry an answer-bearing generation, by `index` within its record."""
+
+    grade: NDArray[np.int8]
+    vote: NDArray[np.int32]
+    """Vote class: equal answers of one record have equal numbers; NONE where there is no answer."""
+    round: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    score: NDArray[np.float64]
+    leniency: NDArray[np.uint8]
+    """Bit i: not correct by the policy, but correct by the i-th of `verify.grades.LENIENCIES`."""
+    claimed_correct: NDArray[np.int8]
+    claimed_vote: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A shard, or several merged."""
+
+    records: RecordColumns
+    answers: AnswerColumns
+    tallies: dict[tuple[str, int], Tally]
+    """By (check, number of the cell in the manifest)."""
+
+
+def merge(partials: Iterable[Partial]) -> Partial:
+    """Several partials as one, in the order given."""
+    parts = list(partials)
+    tallies: dict[tuple[str, int], Tally] = {}
+    for part in parts:
+        for key, tally in part.tallies.items():
+            tallies.setdefault(key, Tally()).add(tally)
+    return Partial(
+        records=RecordColumns(**_concatenate([part.records for part in parts], RecordColumns)),
+        answers=AnswerColumns(**_concatenate([part.answers for part in parts], AnswerColumns)),
+        tallies=tallies,
+    )
+
+
+def columns_from_rows(kind: type[RecordColumns] | type[AnswerColumns], rows: list[tuple[object, ...]]) -> dict[str, NDArray]:  # type: ignore[type-arg]
+    """Keyword arguments of `kind` from one tuple a row, in the order of its fields."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields(kind))
+    return {f.name: np.array(column, dtype=DTYPES[f.name]) for f, column in zip(fields(kind), columns, strict=True)}
+
+
+DTYPES: dict[str, type[np.generic]] = {
+    "cell": np.int32,
+    "question": np.int32,
+    "shard": np.int32,
+    "line": np.int64,
+    "failed": np.bool_,
+    "answers": np.int32,
+    "completion_tokens": np.int64,
+    "prompt_tokens": np.int64,
+    "pick": np.int32,
+    "claimed_correct": np.int8,
+    "claimed_answer": np.int32,
+    "grade": np.int8,
+    "vote": np.int32,
+    "round": np.int32,
+    "tokens": np.int32,
+    "score": np.float64,
+    "leniency": np.uint8,
+    "claimed_vote": np.int32,
+}
+
+
+def _concatenate(parts: list[RecordColumns] | list[AnswerColumns], kind: type) -> dict[str, NDArray]:  # type: ignore[type-arg]
+    return {
+        f.name: np.concatenate([getattr(part, f.name) for part in parts])
+        if parts
+        else np.empty(0, dtype=DTYPES[f.name])
+        for f in fields(kind)
+    }

@@ -1,0 +1,146 @@
+"""The whole audit on one screen: release → integrity → grades → outcomes → estimates → findings."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from schemas.claims import Claims
+from schemas.manifest import FORMAT_VERSION
+from schemas.reading import Limits
+from schemas.report import Counts, Estimate, Finding, Report, Verdict
+from verify.cells import CellData, reduce
+from verify.checksums import check_checksums
+from verify.claims import bind as bind_claims
+from verify.claims import find_claims, read_claims
+from verify.compare import compare
+from verify.estimates import STATISTICS, standard_table
+from verify.golds import check_golds, compare_golds, read_benchmark
+from verify.grades import DatasetGrading
+from verify.grades import bind as bind_grading
+from verify.integrity import check_integrity
+from verify.partial import Partial, merge
+from verify.release import Release, Shard, dataset_of, open_release, setting_of
+from verify.shard import read_shard
+
+Progress = Callable[[int, int], None]
+"""Called with (shards done, shards in all) after each shard."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result: the report, and the claims file that it answers (None where there is none)."""
+
+    report: Report
+    claims: Path | None
+
+
+def verify_release(
+    path: str | Path,
+    *,
+    claims: str | Path | None = None,
+    questions: str | Path | None = None,
+    policy: str | None = None,
+    jobs: int = 1,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Audit a release.
+
+    `claims`: a claims file in place of the release's own; `questions`: the reader's copy of the benchmark, JSONL;
+    `policy`: a grading policy in place of the declared ones; `jobs`: processes. Neither prints nor exits.
+    Raises ReleaseError where there is nothing to audit, UsageError where an argument cannot be used.
+    """
+    limits = limits or Limits()
+    release = open_release(Path(path), limits=limits)
+    claims_path = find_claims(release.root) if claims is None else Path(claims)
+    published = None if claims_path is None else read_claims(claims_path, limits=limits)
+    bound = [] if published is None or claims_path is None else bind_claims(published, name=claims_path.name)
+    benchmark = None if questions is None else read_benchmark(Path(questions), limits=limits)
+    grading = bind_grading(release, policy)
+
+    merged = merge(_map(release, grading, jobs, progress))
+    usable = {name: np.array([gold is not None for gold in g.golds], dtype=np.bool_) for name, g in grading.items()}
+    grid = reduce(release, merged, usable)
+
+    findings = [*check_checksums(release.root, limits=limits), *release.findings]
+    for name, dataset in release.questions.items():
+        findings.append(check_golds(dataset, grading[name]))
+        if benchmark is not None:
+            findings += compare_golds(dataset, grading[name], benchmark)
+    findings += check_integrity(release, grid, merged.tallies, foreign_grading=_foreign(published))
+    findings += compare(release, grid.cells, bound)
+    return Audit(_report(release, findings, [row for data in grid.cells for row in _estimates(data)]), claims_path)
+
+
+def _map(
+    release: Release, grading: dict[str, DatasetGrading], jobs: int, progress: Progress | None
+) -> Iterator[Partial]:
+    """Every shard's partial, in shard order whatever the number of processes."""
+    read = partial(_read_one, release, grading)
+    if jobs <= 1 or len(release.shards) <= 1:
+        yield from _counted(map(read, release.shards), len(release.shards), progress)
+        return
+    # Spawned, not forked: Arrow and Polars keep threads that a fork would leave in an unknown state.
+    with ProcessPoolExecutor(min(jobs, len(release.shards)), mp_context=get_context("spawn")) as pool:
+        yield from _counted(pool.map(read, release.shards), len(release.shards), progress)
+
+
+def _read_one(release: Release, grading: dict[str, DatasetGrading], shard: Shard) -> Partial:
+    return read_shard(release, shard, grading[dataset_of(release.manifest.cells[shard.cell].id)])
+
+
+def _counted(partials: Iterator[Partial], total: int, progress: Progress | None) -> Iterator[Partial]:
+    for done, part in enumerate(partials, start=1):
+        if progress is not None:
+            progress(done, total)
+        yield part
+
+
+def _foreign(claims: Claims | None) -> str | None:
+    return None if claims is None else claims.runner_grading
+
+
+def _estimates(data: CellData) -> Iterator[Estimate]:
+    for name, parameters, value in standard_table(data):
+        sure = value.low == value.high
+        yield Estimate(
+            cell=data.cell.id,
+            setting=setting_of(data.cell.id),
+            statistic=name,
+            parameters=parameters,
+            value=float(value.value),
+            n=value.n,
+            unit=STATISTICS[name].unit,
+            low=None if sure else float(value.low),
+            high=None if sure else float(value.high),
+        )
+
+
+def _report(release: Release, findings: list[Finding], estimates: list[Estimate]) -> Report:
+    errors = [finding.verdict for finding in findings if finding.severity == "error"]
+    verdict: Verdict = "confirmed"
+    if "unverifiable" in errors:
+        verdict = "unverifiable"
+    if "refuted" in errors:
+        verdict = "refuted"
+    return Report(
+        format_version=FORMAT_VERSION,
+        tool_version=version("generation-audit"),
+        release=release.manifest.title,
+        verdict=verdict,
+        counts=Counts(
+            confirmed=errors.count("confirmed"),
+            refuted=errors.count("refuted"),
+            unverifiable=errors.count("unverifiable"),
+            warnings=sum(finding.severity == "warning" for finding in findings),
+            notes=sum(finding.severity == "note" for finding in findings),
+        ),
+        findings=findings,
+        estimates=estimates,
+    )

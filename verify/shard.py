@@ -1,0 +1,296 @@
+"""The map: one shard of generations becomes one `Partial`. Records are read in a stream and forgotten."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from schemas.manifest import Cell
+from schemas.reading import Problem, read_lines, unreadable_number
+from schemas.record import ANSWER_ROLES, Generation, Record
+from schemas.report import RecordRef
+from verify.grades import DatasetGrading, grade_answer
+from verify.partial import (
+    NONE,
+    AnswerColumns,
+    Grade,
+    Partial,
+    RecordColumns,
+    Tally,
+    columns_from_rows,
+    merge,
+)
+from verify.release import Release, Shard, dataset_of, replicate_of
+
+FLUSH_ROWS = 4096
+"""Rows held as Python objects before they become arrays: bounds memory, and is long enough to be fast."""
+
+ERROR_TEXT = re.compile(
+    r"\s{0,8}(?:HTTP(?:/[\d.]{1,4})? [45]\d\d\b|Error code: [45]\d\d\b|Traceback \(most recent call last\)|"
+    r"\{\"error\":|(?:Internal Server Error|Bad Gateway|Service Unavailable|Too Many Requests)\s*$)"
+)
+
+
+def read_shard(release: Release, shard: Shard, grading: DatasetGrading) -> Partial:
+    """Read, check and grade every record of a shard."""
+    cell = release.manifest.cells[shard.cell]
+    reader = _ShardReader(shard, cell, release.questions[dataset_of(cell.id)].row, grading)
+    for line in read_lines(shard.path, Record, limits=release.limits):
+        if isinstance(line, Problem):
+            reader.fail("records", line.number, None, line.message)
+        else:
+            reader.read(line.number, line.value)
+    return reader.finish()
+
+
+@dataclass
+class _ShardReader:
+    shard: Shard
+    cell: Cell
+    rows: Mapping[str, int]
+    grading: DatasetGrading
+    tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
+    parts: list[Partial] = field(default_factory=list)
+    record_rows: list[tuple[object, ...]] = field(default_factory=list)
+    answer_rows: list[tuple[object, ...]] = field(default_factory=list)
+
+    def tally(self, check: str) -> Tally:
+        return self.tallies.setdefault((check, self.shard.cell), Tally())
+
+    def fail(self, check: str, line: int | None, question: str | None, what: str) -> None:
+        self.tally(check).fail(
+            RecordRef(cell=self.cell.id, question_id=question, file=self.shard.file, line=line, note=what)
+        )
+
+    def check(self, check: str, record: Record, line: int, problem: str | None) -> None:
+        if problem is None:
+            self.tally(check).ok()
+        else:
+            self.fail(check, line, record.question_id, problem)
+
+    def finish(self) -> Partial:
+        self.flush()
+        parts = merge(self.parts)
+        return Partial(parts.records, parts.answers, self.tallies)
+
+    def flush(self) -> None:
+        records = RecordColumns(**columns_from_rows(RecordColumns, self.record_rows))
+        answers = AnswerColumns(**columns_from_rows(AnswerColumns, self.answer_rows))
+        self.parts.append(Partial(records, answers, {}))
+        self.record_rows, self.answer_rows = [], []
+
+    def read(self, line: int, record: Record) -> None:
+        problem = _misplaced(record, self.cell)
+        if problem is None and record.question_id not in self.rows:
+            problem = "no question of the dataset has this id."
+        if problem is None and (bad := unreadable_number(record)):
+            problem = f"{bad} is not a finite number; leave it out where there is none."
+        if problem is None and len({generation.index for generation in record.generations}) != len(record.generations):
+            problem = "two generations have the same index."
+        self.check("records", record, line, problem)
+        if problem is not None:
+            return
+        question = self.rows[record.question_id]
+        generations = sorted(record.generations, key=lambda generation: generation.index)
+        self.check_calls(record, line, generations)
+        self.check_tokens(record, line, generations)
+        self.check_texts(record, line, generations)
+        answers = [] if record.status == "failed" else [g for g in generations if g.role in ANSWER_ROLES]
+        votes = self.grade_answers(record, line, answers, self.grading.golds[question])
+        claimed = record.claimed
+        self.record_rows.append(
+            (
+                self.shard.cell,
+                question,
+                self.shard.order,
+                line,
+                record.status == "failed",
+                len(answers),
+                _total(g.completion_tokens for g in generations),
+                _total(g.prompt_tokens for g in generations),
+                self.pick(record, line, generations, answers),
+                NONE if claimed is None or claimed.correct is None else claimed.correct,
+                NONE if claimed is None or claimed.answer is None else self.vote_of_claim(claimed.answer, votes),
+            )
+        )
+        if len(self.record_rows) >= FLUSH_ROWS:
+            self.flush()
+
+    def check_calls(self, record: Record, line: int, generations: list[Generation]) -> None:
+        if record.status == "failed":
+            self.check("failed-records", record, line, f"failed: {record.error or 'no error is given'}")
+            return
+        self.tally("failed-records").ok()
+        if self.cell.calls is not None:
+            made = {role: sum(g.role == role for g in generations) for role in {g.role for g in generations}}
+            wrong = [
+                f"{made.get(role, 0)} {role}, declared {_range(allowed.min, allowed.max)}"
+                for role, allowed in self.cell.calls.items()
+                if not allowed.min <= made.get(role, 0) <= allowed.max
+            ] + [f"{made[role]} {role}, declared none" for role in sorted(made) if role not in self.cell.calls]
+            self.check("call-counts", record, line, "; ".join(wrong) + "." if wrong else None)
+        if self.cell.decision_rule == "only":
+            count = sum(g.role in ANSWER_ROLES for g in generations)
+            problem = f"{count} answer-bearing generations, and decision rule `only` needs one." if count != 1 else None
+            self.check("decision-rule", record, line, problem)
+
+    def check_tokens(self, record: Record, line: int, generations: list[Generation]) -> None:
+        for kind in ("completion_tokens", "prompt_tokens"):
+            claimed = None if record.claimed is None else getattr(record.claimed, kind)
+            total = _total(getattr(g, kind) for g in generations)
+            if claimed is not None and total != NONE:
+                problem = f"{kind}: the generations sum to {total:,}, the record says {claimed:,}."
+                self.check("token-totals", record, line, problem if total != claimed else None)
+        if self.cell.token_cap is not None:
+            over = [g for g in generations if g.completion_tokens is not None and g.completion_tokens > self.cell.token_cap]
+            counted = any(g.completion_tokens is not None for g in generations)
+            if over:
+                problem = (
+                    f"generation {over[0].index} has {over[0].completion_tokens:,} completion tokens, "
+                    f"the declared cap is {self.cell.token_cap:,}."
+                )
+                self.fail("token-cap", line, record.question_id, problem)
+            elif counted:
+                self.tally("token-cap").ok()
+
+    def check_texts(self, record: Record, line: int, generations: list[Generation]) -> None:
+        seen: set[tuple[str, str]] = set()
+        for generation in generations:
+            text = generation.text
+            if generation.error is not None:
+                problem = f"generation {generation.index} failed: {generation.error[:200]}"
+                self.check("failed-calls", record, line, problem)
+                continue
+            if text is None:
+                missing = None if generation.text_sha256 else f"generation {generation.index} has no text and no error."
+                self.check("texts", record, line, missing)
+                if missing is None:
+                    self.fail("withheld-texts", line, record.question_id, f"generation {generation.index} is withheld.")
+                continue
+            digest = generation.text_sha256
+            if digest is not None and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
+                self.fail("texts", line, record.question_id, f"generation {generation.index}: text_sha256 is another text's.")
+            else:
+                self.tally("texts").ok()
+            if ERROR_TEXT.match(text):
+                self.fail(
+                    "error-texts", line, record.question_id, f"generation {generation.index} reads like a server's error."
+                )
+            if generation.role == "sample":
+                # Repeats are looked for among samples only: revisions and debate turns may rightly repeat.
+                repeat = f"sample {generation.index} repeats an earlier one." if ("sample", text) in seen else None
+                self.check("repeated-samples", record, line, repeat)
+                seen.add(("sample", text))
+
+    def grade_answers(
+        self, record: Record, line: int, answers: list[Generation], gold: str | None
+    ) -> dict[object, int]:
+        """Append a row an answer; returns the vote class of every normal form seen."""
+        grader = self.grading.grader
+        votes: dict[object, int] = {}
+        claimed_votes: dict[str, int] = {}
+        for generation in answers:
+            grade, vote, leniency = Grade.MISSING, NONE, 0
+            if generation.error is None and generation.text is None and generation.text_sha256 is not None:
+                grade = Grade.UNKNOWN
+            elif generation.error is None and generation.text is not None:
+                extraction = grader.extract(generation.text)
+                if extraction is None:
+                    grade = Grade.UNPARSED if gold is not None else Grade.UNKNOWN
+                else:
+                    grade, leniency = grade_answer(self.grading, extraction.answer, gold)
+                    vote = votes.setdefault(grader.normal_form(extraction.answer), len(votes))
+            claim = generation.claimed
+            flag = NONE if claim is None or claim.correct is None else int(claim.correct)
+            claimed_vote = (
+                NONE
+                if claim is None or claim.answer is None
+                else claimed_votes.setdefault(claim.answer, len(claimed_votes))
+            )
+            self.answer_rows.append(
+                (
+                    grade,
+                    vote,
+                    generation.round,
+                    NONE if generation.completion_tokens is None else generation.completion_tokens,
+                    float("nan") if generation.score is None else generation.score,
+                    leniency,
+                    flag,
+                    claimed_vote,
+                )
+            )
+            if flag != NONE and grade in (Grade.CORRECT, Grade.INCORRECT, Grade.UNPARSED):
+                problem = (
+                    f"generation {generation.index}: the runner says {_word(bool(flag))}, we say {grade.name.lower()}."
+                )
+                self.check("claimed-grades", record, line, problem if flag != (grade == Grade.CORRECT) else None)
+        return votes
+
+    def vote_of_claim(self, answer: str, votes: dict[object, int]) -> int:
+        """Vote class of the runner's answer: one of ours, or a new one."""
+        return votes.get(self.grading.grader.normal_form(answer), len(votes))
+
+    def pick(self, record: Record, line: int, generations: list[Generation], answers: list[Generation]) -> int:
+        """Position among `answers` of the selected one, by the declared source; NONE where it cannot be read."""
+        if self.cell.decision_rule != "selected" or not answers:
+            return NONE
+        selection = self.cell.selection
+        source = "text" if selection is None else selection.source
+        claimed = None if record.claimed is None else record.claimed.selected
+        claimed_pick = next((i for i, g in enumerate(answers) if g.index == claimed), NONE)
+        if source == "claimed":
+            return claimed_pick
+        texts = [g.text for g in generations if g.role == "select" and g.text is not None and g.error is None]
+        pick = read_choice(
+            texts[-1] if texts else "",
+            marker="BEST=" if selection is None else selection.marker,
+            base=1 if selection is None else selection.base,
+            candidates=len(answers),
+        )
+        if pick == NONE and selection is not None and selection.fallback == "first":
+            pick = 0
+        if claimed is not None and texts:
+            problem = None
+            if pick != claimed_pick:
+                ours = "names no candidate" if pick == NONE else f"names generation {answers[pick].index}"
+                problem = f"the runner selected generation {claimed}, the select text {ours}."
+            self.check("claimed-selection", record, line, problem)
+        return pick
+
+
+def read_choice(text: str, *, marker: str, base: int, candidates: int) -> int:
+    """Position (from 0) of the candidate that a select text names after its last readable `marker`.
+
+    The number may stand in <>, [], () or **; a number that no candidate has is no choice. NONE where there is none.
+    """
+    # Every repetition is bounded: an unbounded one would make a hostile text quadratic.
+    pattern = re.compile(re.escape(marker) + r"\s{0,8}[<\[(*]{0,4}\s{0,8}(\d{1,6})(?!\d)", re.IGNORECASE | re.ASCII)
+    found = pattern.findall(text)
+    position = int(found[-1]) - base if found else NONE
+    return position if 0 <= position < candidates else NONE
+
+
+def _misplaced(record: Record, cell: Cell) -> str | None:
+    if record.cell != cell.id:
+        return f"the record is of cell {record.cell!r}, the folder of {cell.id!r}."
+    if record.replicate != replicate_of(cell.id):
+        return f"replicate is {record.replicate}, the cell's is {replicate_of(cell.id)}."
+    return None
+
+
+def _total(counts: Iterable[int | None]) -> int:
+    """The sum, or NONE where a count is missing or there is none: a partial sum would pass for a total."""
+    total = NONE
+    for count in counts:
+        if count is None:
+            return NONE
+        total = count if total == NONE else total + count
+    return total
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _word(correct: bool) -> str:
+    return "correct" if correct else "incorrect"
