@@ -1,0 +1,58 @@
+"""`audit verify`."""
+
+from pathlib import Path
+
+import click
+
+from audit.cli import Terminal
+from audit.outcome import Outcome
+from audit.reports import RENDERERS
+from audit.reports.text import headline
+from schemas.errors import UsageError
+from schemas.report import Verdict
+from schemas.writing import write_text
+from verify import verify_release
+
+EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 4}
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--claims", type=click.Path(path_type=Path), help="Claims file, in place of the release's own.")
+@click.option(
+    "--questions", type=click.Path(path_type=Path), help="Your own copy of the benchmark (JSONL), to compare golds with."
+)
+@click.option("--policy", help="Grading policy, in place of the declared ones: gsm8k, math or ror.")
+@click.option("--format", "format_", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), help="Write the report to this file.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to read with.")
+@click.pass_obj
+def verify(
+    terminal: Terminal,
+    *,
+    release: Path,
+    claims: Path | None,
+    questions: Path | None,
+    policy: str | None,
+    format_: str,
+    output: Path | None,
+    exit_zero: bool,
+    jobs: int,
+) -> Outcome:
+    """Check RELEASE, and the numbers published about it, from its raw generations.
+
+    Exit codes: 0 all confirmed; 1 something refuted; 2 wrong call; 3 the audit could not run; 4 nothing refuted,
+    but something unverifiable.
+    """
+    with terminal.progress("Reading generations") as progress:
+        audit = verify_release(release, claims=claims, questions=questions, policy=policy, jobs=jobs, progress=progress)
+    report = audit.report
+    text = RENDERERS[format_](report, terminal.colour and output is None)
+    if output is not None:
+        try:
+            write_text(output, text)
+        except OSError as error:
+            raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
+        text = f"{headline(report)} Report: {output}"
+    return Outcome(text, 0 if exit_zero else EXIT_CODES[report.verdict])

@@ -1,0 +1,143 @@
+"""The report as text: the verdict first, then what was refuted and why, then the rest ever more briefly."""
+
+import io
+import unicodedata
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from schemas.report import Estimate, Finding, RecordRef, Report
+
+FIRST_RECORDS = 5
+FIRST_DIAGNOSES = 4
+LONGEST = 400
+_VERDICT_STYLE = {"confirmed": "bold green", "refuted": "bold red", "unverifiable": "bold yellow"}
+
+
+def render_text(report: Report, colour: bool = False) -> str:
+    """The report as lines of text, with colour codes only where `colour` is true."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream, force_terminal=colour, no_color=not colour, width=120, highlight=False, emoji=False, markup=False
+    )
+
+    def line(text: str, style: str = "", indent: int = 0) -> None:
+        console.print(Text(" " * indent + printable(text), style=style), soft_wrap=True)
+
+    line(headline(report), _VERDICT_STYLE[report.verdict])
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    refuted = [finding for finding in errors if finding.verdict == "refuted"]
+    unverifiable = [finding for finding in errors if finding.verdict == "unverifiable"]
+    others = [finding for finding in report.findings if finding.severity != "error"]
+    confirmed = [finding for finding in errors if finding.verdict == "confirmed"]
+    for title, style, findings in (("Refuted", "red", refuted), ("Unverifiable", "yellow", unverifiable)):
+        if findings:
+            line("")
+            line(title, f"bold {style}")
+            for finding in findings:
+                line(_lead(finding), indent=2)
+                for text in _details(finding):
+                    line(text, "dim", indent=6)
+    if others:
+        line("")
+        line("Worth knowing", "bold")
+        for finding in others:
+            line(f"{finding.severity}: {_lead(finding)}", indent=2)
+            for text in _details(finding):
+                line(text, "dim", indent=6)
+    if confirmed:
+        line("")
+        line("Confirmed", "bold green")
+        for finding in confirmed:
+            if finding.check != "claim":
+                line(f"{finding.check}: {finding.message}", indent=2)
+        for finding in confirmed:
+            if finding.check == "claim":
+                line(f"claim {finding.subject}: {finding.message}", indent=2)
+    if report.estimates:
+        line("")
+        console.print(_estimates(report.estimates))
+    return stream.getvalue()
+
+
+def headline(report: Report) -> str:
+    """The verdict in one line."""
+    counts = report.counts
+    parts = [f"{counts.refuted} refuted", f"{counts.unverifiable} unverifiable", f"{counts.confirmed} confirmed"]
+    claims = [finding for finding in report.findings if finding.check == "claim"]
+    held = sum(finding.verdict == "confirmed" for finding in claims)
+    published = f"; {held} of {len(claims)} published numbers follow" if claims else "; no published numbers to check"
+    return printable(f"{report.verdict.upper()}: {report.release}: {', '.join(parts)} checks{published}.")
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    """`text` on one line, with control, format and surrogate characters escaped and its length bounded.
+
+    Texts from a release may hold terminal escapes or characters that reorder a line; none reaches a screen.
+    """
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(
+        character if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else _escape(character)
+        for character in cut
+    )
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _lead(finding: Finding) -> str:
+    if finding.check == "claim":
+        return f"claim {finding.subject}: {finding.message}"
+    return f"{finding.check}, {finding.subject}: {finding.message}"
+
+
+def _details(finding: Finding) -> list[str]:
+    lines = []
+    if finding.claim is not None and finding.claim.source:
+        lines.append(f"printed in: {finding.claim.source}")
+    for match in finding.diagnosis[:FIRST_DIAGNOSES]:
+        same = " (the same questions as above)" if match.kind == "alias" else ""
+        lines.append(f"consistent with {match.alternative}{same}")
+    lines += [_where(ref) for ref in finding.records[:FIRST_RECORDS]]
+    rest = finding.records_total - min(len(finding.records), FIRST_RECORDS)
+    if rest > 0:
+        lines.append(f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more")
+    return lines
+
+
+def _where(ref: RecordRef) -> str:
+    parts = [ref.question_id and f"question {ref.question_id}", ref.file and ref.file + (f":{ref.line}" if ref.line else "")]
+    place = ", ".join(part for part in parts if part) or ref.cell or ""
+    return f"{place}: {ref.note}" if ref.note else place
+
+
+_COLUMNS = (
+    ("accuracy", "accuracy %", 100.0),
+    ("claimed_accuracy", "runner's own %", 100.0),
+    ("majority_at_k", "majority %", 100.0),
+    ("judge_minus_majority", "judge − majority", 100.0),
+    ("mean_over_samples", "mean of samples %", 100.0),
+    ("pass_at_k", "pass@k %", 100.0),
+    ("unparsed_rate", "unparsed %", 100.0),
+    ("mean_completion_tokens", "tokens", 1.0),
+)
+
+
+def _estimates(estimates: Sequence[Estimate]) -> Table:
+    by_cell: dict[str, dict[str, Estimate]] = {}
+    for estimate in estimates:
+        by_cell.setdefault(estimate.cell, {})[estimate.statistic] = estimate
+    shown = [column for column in _COLUMNS if any(column[0] in row for row in by_cell.values())]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("cell", no_wrap=True)
+    table.add_column("n", justify="right")
+    for _, heading, _ in shown:
+        table.add_column(heading, justify="right")
+    for cell, row in by_cell.items():
+        n = max(estimate.n for name, estimate in row.items() if name not in ("mean_over_samples",))
+        values = [f"{row[name].value * scale:,.1f}" if name in row else "" for name, _, scale in shown]
+        table.add_row(Text(printable(cell)), f"{n:,}", *values)
+    return table
