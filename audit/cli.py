@@ -27,9 +27,11 @@ EXIT_NOT_RUN = 3
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
         if cmd_name not in COMMANDS:
             return None
         module, attribute, _ = COMMANDS[cmd_name]

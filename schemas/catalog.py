@@ -38,9 +38,7 @@ def schema_text(name: str) -> str:
 
 def build(name: str) -> dict[str, Any]:
     """The JSON Schema that the msgspec type of `name` stands for."""
-    (reference,), components = msgspec.json.schema_components(
-        [TYPES[name]], ref_template="#/$defs/{name}"
-    )
+    (reference,), components = msgspec.json.schema_components([TYPES[name]], ref_template="#/$defs/{name}")
     root = components.pop(reference["$ref"].rsplit("/", 1)[-1])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

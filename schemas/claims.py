@@ -24,7 +24,8 @@ class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         Meta(description="Which part of the cell id this column names."),
     ] = None
     values: Annotated[
-        dict[str, str] | None, Meta(description="Printed label → id in the release; other labels name themselves.")
+        dict[str, str] | None,
+        Meta(description="Printed label → id in the release; other labels name themselves."),
     ] = None
     statistic: Annotated[str | None, Meta(description="Name of the statistic that the column prints.")] = None
     parameters: Annotated[dict[str, Parameter] | None, Meta(description="Parameters of the statistic.")] = None
@@ -68,7 +69,8 @@ class Claims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     format_version: Literal["1.0"]
     source: Annotated[str | None, Meta(description="The paper or page that prints these numbers.")] = None
     rounding: Annotated[
-        Rounding, Meta(description="How the source rounds: to nearest (ties either way), down, up, or unknown.")
+        Rounding,
+        Meta(description="How the source rounds: to nearest (ties either way), down, up, or unknown."),
     ] = "nearest"
     runner_grading: Annotated[
         str | None,

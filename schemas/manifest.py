@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from schemas.record import CellId, Count, QuestionId, Role, Seed, Sha256
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION: Literal["1.0"] = "1.0"
 
 DecisionRule = Literal["only", "last", "plurality", "selected", "highest-score"]
 TieRule = Literal["first", "random", "wrong", "right"]
@@ -26,9 +26,9 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     id: Annotated[Name, Meta(description="First part of every cell id of this model.")]
     name: Annotated[str | None, Meta(description="The name in print.")] = None
-    parameters: Annotated[
-        Annotated[float, Meta(gt=0)] | None, Meta(description="Number of parameters, for FLOPs.")
-    ] = None
+    parameters: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="Number of parameters, for FLOPs.")] = (
+        None
+    )
     file_sha256: Annotated[Sha256 | None, Meta(description="SHA-256 of the weights file.")] = None
     quantisation: Annotated[str | None, Meta(description="For example `Q8_0`.")] = None
     chat_template_sha256: Annotated[Sha256 | None, Meta(description="SHA-256 of the chat template.")] = None
@@ -110,23 +110,24 @@ class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     tie_rule: Annotated[TieRule, Meta(description="Who wins a tied vote; `first` = the class voted for first.")] = (
         "first"
     )
-    unparsed_policy: Annotated[
-        UnparsedPolicy, Meta(description="What votes without a readable answer count as.")
-    ] = "abstain"
+    unparsed_policy: Annotated[UnparsedPolicy, Meta(description="What votes without a readable answer count as.")] = (
+        "abstain"
+    )
     selection: Annotated[Selection | None, Meta(description="For decision rule `selected`.")] = None
     parameters: Annotated[
-        dict[str, str | int | float | bool] | None, Meta(description="The method's own parameters, such as N or R.")
+        dict[str, str | int | float | bool] | None,
+        Meta(description="The method's own parameters, such as N or R."),
     ] = None
     sampling: Annotated[Sampling | None, Meta(description="Sampling parameters.")] = None
     token_cap: Annotated[Count | None, Meta(description="Most completion tokens a call may make.")] = None
-    prompts: Annotated[
-        dict[str, Sha256] | None, Meta(description="SHA-256 of each prompt template, by name.")
-    ] = None
+    prompts: Annotated[dict[str, Sha256] | None, Meta(description="SHA-256 of each prompt template, by name.")] = None
     calls: Annotated[
-        dict[Role, CallRange] | None, Meta(description="Calls a record must hold, by role; null = not declared.")
+        dict[Role, CallRange] | None,
+        Meta(description="Calls a record must hold, by role; null = not declared."),
     ] = None
     expected_questions: Annotated[
-        list[QuestionId] | None, Meta(description="Ids of the questions run; null = every question of the dataset.")
+        list[QuestionId] | None,
+        Meta(description="Ids of the questions run; null = every question of the dataset."),
     ] = None
 
 
@@ -146,9 +147,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     datasets: Annotated[list[Dataset], Meta(min_length=1)]
     cells: Annotated[list[Cell], Meta(min_length=1)]
     license: Annotated[str | None, Meta(description="SPDX identifier of the release's licence.")] = None
-    source: Annotated[str | None, Meta(description="Paper, repository and commit that this release belongs to.")] = (
-        None
-    )
+    source: Annotated[str | None, Meta(description="Paper, repository and commit that this release belongs to.")] = None
     families: Annotated[list[Family] | None, Meta(description="Families for multiplicity correction.")] = None
     known_limits: Annotated[list[str] | None, Meta(description="What the authors know to be missing or odd.")] = None
     extra: Annotated[dict[str, Any] | None, Meta(description="Anything else.")] = None

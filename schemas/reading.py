@@ -5,7 +5,7 @@ import io
 import json
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from jsonschema.exceptions import best_match
 from schemas.catalog import TYPES, build
 from schemas.record import Record
 
-T = TypeVar("T", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Problem:
 
 
 def read_lines(path: Path, kind: type[T], *, limits: Limits) -> Iterator[Line[T] | Problem]:
-    """The structs of a JSONL (plain, .gz, .zst) or Parquet file, in order.
+    """The values of a JSONL (plain, .gz, .zst) or Parquet file, in order, each as a `kind` (a struct, or dict).
 
     Blank lines are skipped. Anything wrong is yielded as a Problem; only programming errors raise.
     """
@@ -66,12 +66,12 @@ def read_lines(path: Path, kind: type[T], *, limits: Limits) -> Iterator[Line[T]
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """One JSON text as a struct.
+    """One JSON text as a `kind`.
 
     Raises ValueError with one clause that names the field and what was expected.
     """
     try:
-        return _decoder(kind).decode(data)
+        return cast(T, _decoder(cast(Hashable, kind)).decode(data))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         pass
     # The strict decoder refuses lone surrogates, which generations do contain, and its messages are terse: the
@@ -86,7 +86,7 @@ def decode(data: bytes, kind: type[T]) -> T:
 
 
 def convert(value: object, kind: type[T]) -> T:
-    """A parsed JSON value as a struct; raises ValueError as `decode` does."""
+    """A parsed JSON value as a `kind`; raises ValueError as `decode` does."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -104,20 +104,20 @@ def unreadable_number(record: Record) -> str | None:
 
 
 @cache
-def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
 @cache
-def _validator(kind: type[msgspec.Struct]) -> Draft202012Validator | None:
+def _validator(kind: Hashable) -> Draft202012Validator | None:
     for name, known in TYPES.items():
         if known is kind:
             return Draft202012Validator(build(name))
     return None
 
 
-def _explain(value: object, kind: type[msgspec.Struct]) -> str | None:
-    validator = _validator(kind)
+def _explain(value: object, kind: type[object]) -> str | None:
+    validator = _validator(cast(Hashable, kind))
     if validator is None:
         return None
     error = best_match(validator.iter_errors(cast(Any, value)))
@@ -177,7 +177,9 @@ def _open(path: Path) -> BinaryIO:
         # Arrow's reader, because it raises where a frame is cut short; others end there without a word.
         import pyarrow as pa
 
-        return io.BufferedReader(cast(io.RawIOBase, pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")), 2**17)
+        return io.BufferedReader(
+            cast(io.RawIOBase, pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")), 2**17
+        )
     return path.open("rb")
 
 

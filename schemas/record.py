@@ -32,9 +32,7 @@ ANSWER_ROLES: frozenset[str] = frozenset({"sample", "revise", "retry", "debate",
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-CELL_ID_PATTERN = (
-    r"^[A-Za-z0-9][A-Za-z0-9._+-]*/[A-Za-z0-9][A-Za-z0-9._+-]*/[A-Za-z0-9][A-Za-z0-9._+-]*(@[0-9]+)?$"
-)
+CELL_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*/[A-Za-z0-9][A-Za-z0-9._+-]*/[A-Za-z0-9][A-Za-z0-9._+-]*(@[0-9]+)?$"
 CellId = Annotated[str, Meta(pattern=CELL_ID_PATTERN, max_length=400)]
 QuestionId = Annotated[str, Meta(min_length=1, max_length=400)]
 
@@ -58,13 +56,11 @@ class Generation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         Annotated[float, Meta(ge=0)] | None, Meta(description="Sampling temperature of this call.")
     ] = None
     prompt_tokens: Annotated[Count | None, Meta(description="Tokens read, as the server counted them.")] = None
-    completion_tokens: Annotated[
-        Count | None, Meta(description="Tokens generated, as the server counted them.")
-    ] = None
+    completion_tokens: Annotated[Count | None, Meta(description="Tokens generated, as the server counted them.")] = None
     finish_reason: Annotated[FinishReason, Meta(description="Why generation ended.")] = "unknown"
-    error: Annotated[
-        str | None, Meta(description="The error, where the call failed. Such a call has no answer.")
-    ] = None
+    error: Annotated[str | None, Meta(description="The error, where the call failed. Such a call has no answer.")] = (
+        None
+    )
     text: Annotated[str | None, Meta(description="The raw text, byte for byte as the model returned it.")] = None
     text_sha256: Annotated[
         Sha256 | None, Meta(description="SHA-256 of the UTF-8 text, where the text is withheld.")
@@ -83,7 +79,8 @@ class RecordClaim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     selected: Annotated[Count | None, Meta(description="`index` of the generation that was selected.")] = None
     correct: Annotated[bool | None, Meta(description="Whether the final answer was graded correct.")] = None
     completion_tokens: Annotated[
-        Annotated[int, Meta(ge=0, le=2**53)] | None, Meta(description="Total tokens generated in this record.")
+        Annotated[int, Meta(ge=0, le=2**53)] | None,
+        Meta(description="Total tokens generated in this record."),
     ] = None
     prompt_tokens: Annotated[
         Annotated[int, Meta(ge=0, le=2**53)] | None, Meta(description="Total tokens read in this record.")
@@ -96,9 +93,9 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     cell: Annotated[CellId, Meta(description="`<model>/<dataset>/<method>[@replicate]`, as in the manifest.")]
     question_id: Annotated[QuestionId, Meta(description="`id` of the question in questions/<dataset>.jsonl.")]
     status: Annotated[Status, Meta(description="`failed` where the question could not be run: say why in `error`.")]
-    question_index: Annotated[
-        Count | None, Meta(description="Position of the question in the benchmark, from 0.")
-    ] = None
+    question_index: Annotated[Count | None, Meta(description="Position of the question in the benchmark, from 0.")] = (
+        None
+    )
     replicate: Annotated[Count, Meta(description="Which repetition of the whole cell this is, from 0.")] = 0
     seed: Annotated[Seed | None, Meta(description="Base seed of the record.")] = None
     error: Annotated[str | None, Meta(description="Why the record failed.")] = None
@@ -117,6 +114,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     level: Annotated[str | None, Meta(description="Difficulty level, where the benchmark has one.")] = None
     subject: Annotated[str | None, Meta(description="Subject, where the benchmark has one.")] = None
     cluster: Annotated[
-        str | None, Meta(description="Questions with the same value are not independent (same passage, same seed).")
+        str | None,
+        Meta(description="Questions with the same value are not independent (same passage, same seed)."),
     ] = None
     extra: Annotated[dict[str, Any] | None, Meta(description="Anything else; never read by the audit.")] = None

@@ -62,7 +62,11 @@ def write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
         elif path.name.endswith(".zst"):
             import pyarrow as pa
 
-            with pa.CompressedOutputStream(file, "zstd") as packed:
+            # Arrow closes what it writes to, and the file still has to be synced: it gets a descriptor of its own.
+            with (
+                os.fdopen(os.dup(file.fileno()), "wb") as copy,
+                pa.CompressedOutputStream(copy, "zstd") as packed,
+            ):
                 _write_jsonl(packed, values)
         elif path.name.endswith(".jsonl"):
             _write_jsonl(file, values)
@@ -150,47 +154,44 @@ def _record_schema() -> Any:
     """The Arrow schema of a records file; `extra` is JSON text, all else as in record.schema.json."""
     import pyarrow as pa
 
-    claim = pa.struct({"answer": pa.string(), "correct": pa.bool_()})
-    generation = pa.struct(
+    # Arrow's stubs want one type a mapping where the library takes any mix.
+    text, flag, whole, long, real = pa.string(), pa.bool_(), pa.int32(), pa.int64(), pa.float64()
+    struct: Any = pa.struct
+    generation = struct(
         {
-            "role": pa.string(),
-            "index": pa.int32(),
-            "round": pa.int32(),
-            "agent": pa.int32(),
-            "seed": pa.int64(),
-            "temperature": pa.float64(),
-            "prompt_tokens": pa.int32(),
-            "completion_tokens": pa.int32(),
-            "finish_reason": pa.string(),
-            "error": pa.string(),
-            "text": pa.string(),
-            "text_sha256": pa.string(),
-            "score": pa.float64(),
-            "logprob": pa.float64(),
-            "claimed": claim,
+            "role": text,
+            "index": whole,
+            "round": whole,
+            "agent": whole,
+            "seed": long,
+            "temperature": real,
+            "prompt_tokens": whole,
+            "completion_tokens": whole,
+            "finish_reason": text,
+            "error": text,
+            "text": text,
+            "text_sha256": text,
+            "score": real,
+            "logprob": real,
+            "claimed": struct({"answer": text, "correct": flag}),
         }
     )
-    claimed = pa.struct(
-        {
-            "answer": pa.string(),
-            "selected": pa.int32(),
-            "correct": pa.bool_(),
-            "completion_tokens": pa.int64(),
-            "prompt_tokens": pa.int64(),
-        }
+    claimed = struct(
+        {"answer": text, "selected": whole, "correct": flag, "completion_tokens": long, "prompt_tokens": long}
     )
-    return pa.schema(
+    schema: Any = pa.schema
+    return schema(
         {
-            "cell": pa.string(),
-            "question_id": pa.string(),
-            "status": pa.string(),
-            "question_index": pa.int32(),
-            "replicate": pa.int32(),
-            "seed": pa.int64(),
-            "error": pa.string(),
+            "cell": text,
+            "question_id": text,
+            "status": text,
+            "question_index": whole,
+            "replicate": whole,
+            "seed": long,
+            "error": text,
             "generations": pa.list_(generation),
             "claimed": claimed,
-            "extra": pa.string(),
+            "extra": text,
         }
     )
 

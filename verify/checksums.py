@@ -17,9 +17,21 @@ def check_checksums(root: Path, *, limits: Limits) -> list[Finding]:
     """Compare every file with SHA256SUMS: altered, gone, or there but not listed."""
     path = root / layout.SUMS
     if path.is_symlink() or not path.is_file():
-        return [note("checksums", layout.SUMS, f"The release has no {layout.SUMS}; its files cannot be told from altered ones.")]
+        return [
+            note(
+                "checksums",
+                layout.SUMS,
+                f"The release has no {layout.SUMS}; its files cannot be told from altered ones.",
+            )
+        ]
     if path.stat().st_size > limits.small_file_bytes:
-        return [refuted("checksums", layout.SUMS, f"{layout.SUMS} is larger than {limits.small_file_bytes:,} bytes; it was not read.")]
+        return [
+            refuted(
+                "checksums",
+                layout.SUMS,
+                f"{layout.SUMS} is larger than {limits.small_file_bytes:,} bytes; it was not read.",
+            )
+        ]
     bad: list[RecordRef] = []
     listed: dict[str, str] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
@@ -44,7 +56,12 @@ def check_checksums(root: Path, *, limits: Limits) -> list[Finding]:
     if bad:
         count = f"{len(bad)} entr{'ies' if len(bad) > 1 else 'y'}"
         findings.append(
-            refuted("checksums", layout.SUMS, f"{count} of {layout.SUMS} do not hold; fetch the release again.", records=bad)
+            refuted(
+                "checksums",
+                layout.SUMS,
+                f"{count} of {layout.SUMS} do not hold; fetch the release again.",
+                records=bad,
+            )
         )
     else:
         findings.append(confirmed("checksums", layout.SUMS, f"All {len(listed):,} listed files have their SHA-256."))

@@ -104,7 +104,7 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
         place = f"{name}, table {table.id!r}, row {number}"
         if len(row) != len(table.columns):
             raise ClaimsError(f"{place} has {len(row)} entries, and the table has {len(table.columns)} columns.")
-        keys = dict(table.where or {})
+        keys: dict[str, str] = {part: name for part, name in (table.where or {}).items()}
         for column, text in zip(table.columns, row, strict=True):
             if column.key is not None:
                 keys[column.key] = (column.values or {}).get(text, text)
@@ -113,7 +113,7 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
                 yield BoundClaim(
                     f"{table.id}/r{number}c{index}",
                     f"{place}, column {column.name!r}",
-                    _cell_id({**keys, **(column.where or {})}, column, place),
+                    _cell_id(keys | {**(column.where or {})}, column, place),
                     column.statistic,
                     dict(column.parameters or {}),
                     column.unit,

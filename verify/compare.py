@@ -66,13 +66,20 @@ def _check(release: Release, cells: Mapping[str, CellData], claim: BoundClaim) -
 def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit) -> tuple[Verdict, str]:
     name = f"{claim.cell} {claim.statistic}{_listed(claim.parameters)}"
     shown = show(ours, unit)
+    if ours.tied:
+        shown += f" ({ours.tied} tied vote{'s' * (ours.tied > 1)})"
     lead = f"{name}: printed {claim.text}, ours {shown}"
     unknown = ours.total - ours.n
     if unknown and not STATISTICS[claim.statistic].bounded:
-        return "unverifiable", f"{lead} over the {ours.n:,} questions that are counted; {unknown:,} of {ours.total:,} are not."
+        return (
+            "unverifiable",
+            f"{lead} over the {ours.n:,} questions that are counted; {unknown:,} of {ours.total:,} are not.",
+        )
     if printed.meets(ours.low, ours.high):
         if ours.low == ours.high or not unknown:
-            ties = "" if ours.low == ours.high else f" (ties allow {_plain(ours.low, unit)} to {_plain(ours.high, unit)})"
+            ties = (
+                "" if ours.low == ours.high else f" (ties allow {_plain(ours.low, unit)} to {_plain(ours.high, unit)})"
+            )
             return "confirmed", f"{lead}{ties}."
         return "unverifiable", (
             f"{lead} over the {ours.n:,} that are known; the {unknown:,} of {ours.total:,} that are not known allow "

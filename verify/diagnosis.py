@@ -61,7 +61,10 @@ def diagnose(release: Release, data: CellData, claim: BoundClaim, printed: Print
                     release,
                     data,
                     changed[:MAX_ROWS],
-                    ["now correct." if alternative.correct[row] else "no longer correct." for row in changed[:MAX_ROWS]],
+                    [
+                        "now correct." if alternative.correct[row] else "no longer correct."
+                        for row in changed[:MAX_ROWS]
+                    ],
                 ),
             )
         )
@@ -75,7 +78,11 @@ def _alternatives(data: CellData, claim: BoundClaim) -> Iterator[_Alternative]:
 
     for rule in ("selected", "plurality", "highest-score", "last"):
         if rule != data.cell.decision_rule and not (rule == "selected" and (data.pick == NONE).all()):
-            yield _of(f"decision rule `{rule}` in place of `{data.cell.decision_rule}`", decide(data, answers, rule=rule), every)
+            yield _of(
+                f"decision rule `{rule}` in place of `{data.cell.decision_rule}`",
+                decide(data, answers, rule=rule),
+                every,
+            )
     yield _of("the first answer of each record alone", _first(data, answers), every)
     any_right = np.zeros(data.n, dtype=np.bool_)
     any_right[answers.owner[answers.grade == Grade.CORRECT]] = True
@@ -112,5 +119,3 @@ def _first(data: CellData, answers: Answers) -> Outcomes:
     grade[first.owner] = first.grade
     ones = np.ones(data.n, dtype=np.int64)
     return mask_unknown(data, Outcomes(grade, (grade == Grade.CORRECT).astype(np.int64), ones, ones * NONE))
-
-

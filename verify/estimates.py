@@ -40,6 +40,8 @@ class Value:
     n: int
     total: int
     """Questions (or generations) that should be there."""
+    tied: int = 0
+    """Questions whose vote was tied."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,14 @@ def outcomes_of(data: CellData, parameters: Parameters) -> Outcomes | Unavailabl
     if flagged.any():
         grade = np.where(flagged, data.claimed_correct, Grade.UNKNOWN).astype(np.int8)
         ones = np.ones(data.n, dtype=np.int64)
-        blind = Outcomes(grade, (grade == Grade.CORRECT).astype(np.int64), ones, np.full(data.n, NONE))
         # A flag needs no gold, and a failed record that carries one was graded: only absence leaves it open.
-        return blind
+        return Outcomes(grade, (grade == Grade.CORRECT).astype(np.int64), ones, np.full(data.n, NONE))
     if not (data.answers.claimed_correct != NONE).any():
         return Unavailable("no record carries a flag of the runner's own (`claimed.correct`).")
     if data.cell.decision_rule == "plurality" and not (data.answers.claimed_vote != NONE).any():
-        return Unavailable("no generation carries the runner's own answer (`claimed.answer`), so nothing can be voted on.")
+        return Unavailable(
+            "no generation carries the runner's own answer (`claimed.answer`), so nothing can be voted on."
+        )
     return decide(data, claimed_answers(data))
 
 
@@ -108,7 +111,7 @@ def _rate(outcomes: Outcomes, n: int) -> Value | Unavailable:
     if known == 0:
         return Unavailable("no outcome of this cell is known.")
     low, high = outcomes.bounds()
-    return Value(outcomes.credit() / known, Fraction(low, n), Fraction(high, n), known, n)
+    return Value(outcomes.credit() / known, Fraction(low, n), Fraction(high, n), known, n, outcomes.ties)
 
 
 def _accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -270,7 +273,9 @@ def _pool(data: CellData, parameters: Parameters) -> Answers | Unavailable:
 def _judged(data: CellData, parameters: Parameters) -> tuple[Outcomes, Outcomes] | Unavailable:
     """The outcomes by the selected answer and by the plurality of the same candidates."""
     if data.cell.decision_rule not in ("selected", "highest-score"):
-        return Unavailable(f"the cell's decision rule is `{data.cell.decision_rule}`: nothing selects among candidates.")
+        return Unavailable(
+            f"the cell's decision rule is `{data.cell.decision_rule}`: nothing selects among candidates."
+        )
     answers = our_answers(data)
     tie_rule = cast(TieRule, parameters.get("tie_rule", data.cell.tie_rule))
     return decide(data, answers), decide(data, answers, rule="plurality", tie_rule=tie_rule)
@@ -365,7 +370,7 @@ def standard_table(data: CellData) -> list[tuple[str, dict[str, Parameter], Valu
     ]
     if data.cell.decision_rule in ("selected", "highest-score"):
         names += [("majority_at_k", {}), ("judge_minus_majority", {}), ("agreement_rate", {})]
-    if data.answers.grade.size > data.n:
+    if data.cell.decision_rule in ("selected", "highest-score", "plurality"):
         names += [("mean_over_samples", {}), ("pass_at_k", {})]
     found = []
     for name, parameters in names:

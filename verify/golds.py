@@ -77,11 +77,13 @@ def check_golds(questions: Questions, grading: DatasetGrading) -> Finding:
     if not grading.damaged:
         return confirmed("golds", dataset, f"All {len(questions.items):,} golds of {dataset} can be graded against.")
     refs = [
-        RecordRef(question_id=questions.items[row].id, file=f"questions/{dataset}.jsonl", note=f"gold: {reason}.")
+        RecordRef(question_id=questions.items[row].id, file=f"questions/{dataset}.jsonl", note=f"the gold {reason}.")
         for row, reason in grading.damaged.items()
     ]
     count = f"{len(refs)} gold{'s' * (len(refs) > 1)}"
-    return refuted("golds", dataset, f"{count} of {dataset} are damaged; no answer to them can be graded.", records=refs)
+    return refuted(
+        "golds", dataset, f"{count} of {dataset} are damaged; no answer to them can be graded.", records=refs
+    )
 
 
 def compare_golds(questions: Questions, grading: DatasetGrading, benchmark: Benchmark) -> list[Finding]:
@@ -104,7 +106,11 @@ def compare_golds(questions: Questions, grading: DatasetGrading, benchmark: Benc
             same += 1
         else:
             differing.append(
-                RecordRef(question_id=question.id, file=file, note=f"gold {question.gold!r}, your copy has {theirs!r}.")
+                RecordRef(
+                    question_id=question.id,
+                    file=file,
+                    note=f"gold {question.gold!r}, your copy has {theirs!r}.",
+                )
             )
     findings = []
     if differing:

@@ -1,7 +1,9 @@
 """Binding a grading policy to a dataset: which golds are usable, and which grade an answer gets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from schemas.errors import ReleaseError
 from verify.grading import POLICIES, Grader, Policy, compile_policy
@@ -62,7 +64,7 @@ def _bind(questions: Questions, policy: Policy) -> DatasetGrading:
     damaged = {}
     golds: list[str | None] = []
     for row, question in enumerate(questions.items):
-        reason = "it is null" if question.gold is None else grader.usable_gold(question.gold)
+        reason = "is null" if question.gold is None else grader.usable_gold(question.gold)
         if reason is not None:
             damaged[row] = reason
         golds.append(None if reason is not None else question.gold)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schemas.report import Finding, RecordRef
 from verify.cells import CellData, Grid, refs_of
@@ -29,7 +30,8 @@ CHECKS: dict[str, Check] = {
     "records": Check("{n} of {of} lines or rows cannot be used.", "{of} records keep to the format."),
     "failed-records": Check("{n} of {of} records failed; they count as not correct.", None, warning),
     "call-counts": Check(
-        "{n} of {of} records do not hold the declared calls.", "{of} records hold the declared number of calls."
+        "{n} of {of} records do not hold the declared calls.",
+        "{of} records hold the declared number of calls.",
     ),
     "decision-rule": Check(
         "{n} of {of} records do not fit the declared decision rule.", "{of} records fit their decision rule."
@@ -39,7 +41,8 @@ CHECKS: dict[str, Check] = {
         "{of} token totals are the sum of their generations.",
     ),
     "token-cap": Check(
-        "{n} of {of} records exceed the declared token cap.", "{of} records stay within the declared token cap."
+        "{n} of {of} records exceed the declared token cap.",
+        "{of} records stay within the declared token cap.",
     ),
     "failed-calls": Check("{n} model calls failed; they have no answer.", None, warning),
     "texts": Check("{n} of {of} generations lack their text or have another's hash.", "{of} generations have a text."),
@@ -49,10 +52,12 @@ CHECKS: dict[str, Check] = {
         "{n} of {of} samples repeat an earlier one of the same question word for word.", None, note
     ),
     "claimed-grades": Check(
-        "{n} of {of} grades of the runner's own differ from ours.", "{of} grades of the runner's own equal ours."
+        "{n} of {of} grades of the runner's own differ from ours.",
+        "{of} grades of the runner's own equal ours.",
     ),
     "claimed-selection": Check(
-        "{n} of {of} selections are not what the select text says.", "{of} selections are what the select text says."
+        "{n} of {of} selections are not what the select text says.",
+        "{of} selections are what the select text says.",
     ),
     "claimed-answers": Check(
         "{n} of {of} answers of the runner's own differ from ours.",
@@ -70,7 +75,7 @@ def check_integrity(
     `foreign_grading`: the rule of the runner's own flags where it is not the release's policy; flags are then
     listed where they differ, and refute nothing.
     """
-    combined = {key: tally for key, tally in tallies.items()}
+    combined = dict(tallies)
     for number, data in enumerate(grid.cells):
         for check, tally in _claims_of_records(release, data).items():
             key = (check, number)
@@ -79,7 +84,7 @@ def check_integrity(
             merged.add(tally)
             combined[key] = merged
     findings = [finding for check in CHECKS for finding in _from_tallies(release, check, combined, foreign_grading)]
-    return findings + _from_grid(release, grid)
+    return findings + _from_grid(grid)
 
 
 def _from_tallies(
@@ -102,11 +107,14 @@ def _from_tallies(
                 message += f" The runner's rule is another than the policy: {rule}"
         findings.append(make(check, cell.id, message, records=tally.refs, total=tally.failed))
     if passed and how.passed is not None:
-        findings.insert(0, confirmed(check, "release" if not findings else "other cells", how.passed.format(of=f"{passed:,}")))
+        findings.insert(
+            0,
+            confirmed(check, "release" if not findings else "other cells", how.passed.format(of=f"{passed:,}")),
+        )
     return findings
 
 
-def _from_grid(release: Release, grid: Grid) -> list[Finding]:
+def _from_grid(grid: Grid) -> list[Finding]:
     findings = []
     complete = 0
     for data, duplicates, missing, unexpected in zip(
@@ -124,7 +132,9 @@ def _from_grid(release: Release, grid: Grid) -> list[Finding]:
             message = f"{len(missing):,} of {data.n:,} expected questions have no record."
             findings.append(refuted("missing", cell, message, records=missing))
         if unexpected:
-            message = f"{len(unexpected):,} records are of questions that the manifest does not expect; they are not used."
+            message = (
+                f"{len(unexpected):,} records are of questions that the manifest does not expect; they are not used."
+            )
             findings.append(refuted("unexpected-questions", cell, message, records=unexpected))
         complete += not (duplicates or missing or unexpected)
     if complete:
@@ -163,8 +173,8 @@ def _claims_of_records(release: Release, data: CellData) -> dict[str, Tally]:
 def _tally(
     release: Release,
     data: CellData,
-    checked: np.ndarray,  # type: ignore[type-arg]
-    failed: np.ndarray,  # type: ignore[type-arg]
+    checked: NDArray[np.bool_],
+    failed: NDArray[np.bool_],
     say: Callable[[int], str],
 ) -> Tally:
     rows: Sequence[int] = [int(row) for row in np.flatnonzero(failed)]

@@ -31,9 +31,7 @@ class Answers:
 
     def where(self, mask: NDArray[np.bool_]) -> "Answers":
         """The answers for which `mask` holds."""
-        return Answers(
-            self.n, self.owner[mask], self.grade[mask], self.vote[mask], self.round[mask], self.score[mask]
-        )
+        return Answers(self.n, self.owner[mask], self.grade[mask], self.vote[mask], self.round[mask], self.score[mask])
 
     def position(self) -> IntArray:
         """By answer: its place among the answers of its question, from 0."""
@@ -70,6 +68,8 @@ class Outcomes:
     """Number of classes that could win; 1 where the vote is decided."""
     winner: IntArray
     """Vote class that won (first of the tied ones); NONE where there is none."""
+    ties: int = 0
+    """Questions whose vote was tied, whatever the tie rule made of it."""
 
     def credit(self) -> Fraction:
         """Sum of expected credits over the questions whose outcome is known."""
@@ -153,6 +153,7 @@ def mask_unknown(data: CellData, outcomes: Outcomes) -> Outcomes:
         np.where(settled, 0, outcomes.right),
         np.where(settled, 1, outcomes.tied),
         np.where(settled, NONE, outcomes.winner),
+        outcomes.ties,
     )
 
 
@@ -193,6 +194,7 @@ def plurality(answers: Answers, *, tie_rule: TieRule, unparsed_policy: UnparsedP
         grade[several] = Grade.INCORRECT
         if tie_rule == "right":
             grade[several & (right > 0)] = Grade.CORRECT
+    ties = int(np.sum(tied > 1))
     if tie_rule != "random":
         tied = np.ones_like(tied)
     # A vote among answers of which some could not be read or graded at all is not known.
@@ -200,7 +202,7 @@ def plurality(answers: Answers, *, tie_rule: TieRule, unparsed_policy: UnparsedP
     grade[hidden] = Grade.UNKNOWN
     tied[hidden] = 1
     grade[answers.count() == 0] = Grade.MISSING
-    return Outcomes(grade, np.minimum(right, 1), tied, winner)
+    return Outcomes(grade, np.minimum(right, 1), tied, winner, ties)
 
 
 def _single(answers: Answers, chosen: IntArray) -> Outcomes:

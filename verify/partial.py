@@ -7,6 +7,7 @@ how many shards there were, so the map may run anywhere.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,9 @@ def merge(partials: Iterable[Partial]) -> Partial:
     )
 
 
-def columns_from_rows(kind: type[RecordColumns] | type[AnswerColumns], rows: list[tuple[object, ...]]) -> dict[str, NDArray]:  # type: ignore[type-arg]
+def columns_from_rows(
+    kind: type[RecordColumns] | type[AnswerColumns], rows: list[tuple[object, ...]]
+) -> dict[str, NDArray[Any]]:
     """Keyword arguments of `kind` from one tuple a row, in the order of its fields."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields(kind))
     return {f.name: np.array(column, dtype=DTYPES[f.name]) for f, column in zip(fields(kind), columns, strict=True)}
@@ -143,7 +146,7 @@ DTYPES: dict[str, type[np.generic]] = {
 }
 
 
-def _concatenate(parts: list[RecordColumns] | list[AnswerColumns], kind: type) -> dict[str, NDArray]:  # type: ignore[type-arg]
+def _concatenate(parts: list[RecordColumns] | list[AnswerColumns], kind: type) -> dict[str, NDArray[Any]]:
     return {
         f.name: np.concatenate([getattr(part, f.name) for part in parts])
         if parts

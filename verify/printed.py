@@ -71,7 +71,13 @@ def parse_printed(text: str, rounding: Rounding) -> Printed:
         upper = bound in "<≤"
         is_open = bound in "<>"
         return Printed(
-            text, value, None if upper else value, value if upper else None, is_open and not upper, is_open and upper, percent
+            text,
+            value,
+            None if upper else value,
+            value if upper else None,
+            is_open and not upper,
+            is_open and upper,
+            percent,
         )
     if rounding == "nearest":
         return Printed(text, value, value - unit / 2, value + unit / 2, percent=percent)

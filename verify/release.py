@@ -136,7 +136,10 @@ def _check_manifest(manifest: Manifest) -> None:
     datasets = {dataset.id for dataset in manifest.datasets}
     cells = {cell.id for cell in manifest.cells}
     for number, cell in enumerate(manifest.cells):
-        for what, name, known in (("model", model_of(cell.id), models), ("dataset", dataset_of(cell.id), datasets)):
+        for what, name, known in (
+            ("model", model_of(cell.id), models),
+            ("dataset", dataset_of(cell.id), datasets),
+        ):
             if name not in known:
                 raise ReleaseError(
                     f"{layout.MANIFEST}: cells[{number}].id {cell.id!r} names {what} {name!r}, "

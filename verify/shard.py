@@ -142,7 +142,9 @@ class _ShardReader:
                 problem = f"{kind}: the generations sum to {total:,}, the record says {claimed:,}."
                 self.check("token-totals", record, line, problem if total != claimed else None)
         if self.cell.token_cap is not None:
-            over = [g for g in generations if g.completion_tokens is not None and g.completion_tokens > self.cell.token_cap]
+            over = [
+                g for g in generations if g.completion_tokens is not None and g.completion_tokens > self.cell.token_cap
+            ]
             counted = any(g.completion_tokens is not None for g in generations)
             if over:
                 problem = (
@@ -165,16 +167,29 @@ class _ShardReader:
                 missing = None if generation.text_sha256 else f"generation {generation.index} has no text and no error."
                 self.check("texts", record, line, missing)
                 if missing is None:
-                    self.fail("withheld-texts", line, record.question_id, f"generation {generation.index} is withheld.")
+                    self.fail(
+                        "withheld-texts",
+                        line,
+                        record.question_id,
+                        f"generation {generation.index} is withheld.",
+                    )
                 continue
             digest = generation.text_sha256
             if digest is not None and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
-                self.fail("texts", line, record.question_id, f"generation {generation.index}: text_sha256 is another text's.")
+                self.fail(
+                    "texts",
+                    line,
+                    record.question_id,
+                    f"generation {generation.index}: text_sha256 is another text's.",
+                )
             else:
                 self.tally("texts").ok()
             if ERROR_TEXT.match(text):
                 self.fail(
-                    "error-texts", line, record.question_id, f"generation {generation.index} reads like a server's error."
+                    "error-texts",
+                    line,
+                    record.question_id,
+                    f"generation {generation.index} reads like a server's error.",
                 )
             if generation.role == "sample":
                 # Repeats are looked for among samples only: revisions and debate turns may rightly repeat.
@@ -227,8 +242,15 @@ class _ShardReader:
         return votes
 
     def vote_of_claim(self, answer: str, votes: dict[object, int]) -> int:
-        """Vote class of the runner's answer: one of ours, or a new one."""
-        return votes.get(self.grading.grader.normal_form(answer), len(votes))
+        """Vote class of the runner's answer: one of ours, or a new one.
+
+        A runner may keep its answer as the bare value or as the sentence that states it; either reading will do.
+        """
+        grader = self.grading.grader
+        form = grader.normal_form(answer)
+        if form not in votes and (extraction := grader.extract(answer)) is not None:
+            form = grader.normal_form(extraction.answer)
+        return votes.get(form, len(votes))
 
     def pick(self, record: Record, line: int, generations: list[Generation], answers: list[Generation]) -> int:
         """Position among `answers` of the selected one, by the declared source; NONE where it cannot be read."""

@@ -7,6 +7,7 @@ import click
 from audit.cli import Terminal
 from audit.outcome import Outcome
 from audit.reports import RENDERERS
+from audit.reports.style import Style
 from audit.reports.text import headline
 from schemas.errors import UsageError
 from schemas.report import Verdict
@@ -20,12 +21,15 @@ EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--claims", type=click.Path(path_type=Path), help="Claims file, in place of the release's own.")
 @click.option(
-    "--questions", type=click.Path(path_type=Path), help="Your own copy of the benchmark (JSONL), to compare golds with."
+    "--questions",
+    type=click.Path(path_type=Path),
+    help="Your own copy of the benchmark (JSONL), to compare golds with.",
 )
 @click.option("--policy", help="Grading policy, in place of the declared ones: gsm8k, math or ror.")
 @click.option("--format", "format_", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="Write the report to this file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
+@click.option("--verbose", "-v", is_flag=True, help="List also the claims that were confirmed.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to read with.")
 @click.pass_obj
 def verify(
@@ -38,6 +42,7 @@ def verify(
     format_: str,
     output: Path | None,
     exit_zero: bool,
+    verbose: bool,
     jobs: int,
 ) -> Outcome:
     """Check RELEASE, and the numbers published about it, from its raw generations.
@@ -48,7 +53,8 @@ def verify(
     with terminal.progress("Reading generations") as progress:
         audit = verify_release(release, claims=claims, questions=questions, policy=policy, jobs=jobs, progress=progress)
     report = audit.report
-    text = RENDERERS[format_](report, terminal.colour and output is None)
+    style = Style(colour=terminal.colour and output is None, verbose=verbose)
+    text = RENDERERS[format_](report, style)
     if output is not None:
         try:
             write_text(output, text)

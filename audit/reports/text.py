@@ -8,23 +8,31 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from audit.reports.style import PLAIN, Style
 from schemas.report import Estimate, Finding, RecordRef, Report
 
+MANY_CLAIMS = 12
 FIRST_RECORDS = 5
 FIRST_DIAGNOSES = 4
 LONGEST = 400
 _VERDICT_STYLE = {"confirmed": "bold green", "refuted": "bold red", "unverifiable": "bold yellow"}
 
 
-def render_text(report: Report, colour: bool = False) -> str:
-    """The report as lines of text, with colour codes only where `colour` is true."""
+def render_text(report: Report, style: Style = PLAIN) -> str:
+    """The report as lines of text; claims that were confirmed are listed in full only where `style` is verbose."""
     stream = io.StringIO()
     console = Console(
-        file=stream, force_terminal=colour, no_color=not colour, width=120, highlight=False, emoji=False, markup=False
+        file=stream,
+        force_terminal=style.colour,
+        no_color=not style.colour,
+        width=132,
+        highlight=False,
+        emoji=False,
+        markup=False,
     )
 
-    def line(text: str, style: str = "", indent: int = 0) -> None:
-        console.print(Text(" " * indent + printable(text), style=style), soft_wrap=True)
+    def line(text: str, look: str = "", indent: int = 0) -> None:
+        console.print(Text(" " * indent + printable(text), style=look), soft_wrap=True)
 
     line(headline(report), _VERDICT_STYLE[report.verdict])
     errors = [finding for finding in report.findings if finding.severity == "error"]
@@ -32,10 +40,10 @@ def render_text(report: Report, colour: bool = False) -> str:
     unverifiable = [finding for finding in errors if finding.verdict == "unverifiable"]
     others = [finding for finding in report.findings if finding.severity != "error"]
     confirmed = [finding for finding in errors if finding.verdict == "confirmed"]
-    for title, style, findings in (("Refuted", "red", refuted), ("Unverifiable", "yellow", unverifiable)):
+    for title, look, findings in (("Refuted", "red", refuted), ("Unverifiable", "yellow", unverifiable)):
         if findings:
             line("")
-            line(title, f"bold {style}")
+            line(title, f"bold {look}")
             for finding in findings:
                 line(_lead(finding), indent=2)
                 for text in _details(finding):
@@ -53,9 +61,15 @@ def render_text(report: Report, colour: bool = False) -> str:
         for finding in confirmed:
             if finding.check != "claim":
                 line(f"{finding.check}: {finding.message}", indent=2)
-        for finding in confirmed:
-            if finding.check == "claim":
+        claims = [finding for finding in confirmed if finding.check == "claim"]
+        if len(claims) <= MANY_CLAIMS or style.verbose:
+            for finding in claims:
                 line(f"claim {finding.subject}: {finding.message}", indent=2)
+        else:
+            line(
+                f"claims: {len(claims)} published numbers follow at their printed precision (--verbose lists them).",
+                indent=2,
+            )
     if report.estimates:
         line("")
         console.print(_estimates(report.estimates))
@@ -65,7 +79,11 @@ def render_text(report: Report, colour: bool = False) -> str:
 def headline(report: Report) -> str:
     """The verdict in one line."""
     counts = report.counts
-    parts = [f"{counts.refuted} refuted", f"{counts.unverifiable} unverifiable", f"{counts.confirmed} confirmed"]
+    parts = [
+        f"{counts.refuted} refuted",
+        f"{counts.unverifiable} unverifiable",
+        f"{counts.confirmed} confirmed",
+    ]
     claims = [finding for finding in report.findings if finding.check == "claim"]
     held = sum(finding.verdict == "confirmed" for finding in claims)
     published = f"; {held} of {len(claims)} published numbers follow" if claims else "; no published numbers to check"
@@ -79,7 +97,9 @@ def printable(text: str, longest: int = LONGEST) -> str:
     """
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(
-        character if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else _escape(character)
+        character
+        if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+        else _escape(character)
         for character in cut
     )
 
@@ -109,21 +129,25 @@ def _details(finding: Finding) -> list[str]:
 
 
 def _where(ref: RecordRef) -> str:
-    parts = [ref.question_id and f"question {ref.question_id}", ref.file and ref.file + (f":{ref.line}" if ref.line else "")]
+    parts = [
+        ref.question_id and f"question {ref.question_id}",
+        ref.file and ref.file + (f":{ref.line}" if ref.line else ""),
+    ]
     place = ", ".join(part for part in parts if part) or ref.cell or ""
     return f"{place}: {ref.note}" if ref.note else place
 
 
 _COLUMNS = (
-    ("accuracy", "accuracy %", 100.0),
-    ("claimed_accuracy", "runner's own %", 100.0),
-    ("majority_at_k", "majority %", 100.0),
-    ("judge_minus_majority", "judge − majority", 100.0),
-    ("mean_over_samples", "mean of samples %", 100.0),
-    ("pass_at_k", "pass@k %", 100.0),
-    ("unparsed_rate", "unparsed %", 100.0),
+    ("accuracy", "accuracy", 100.0),
+    ("claimed_accuracy", "by runner", 100.0),
+    ("majority_at_k", "majority", 100.0),
+    ("judge_minus_majority", "judge-maj.", 100.0),
+    ("mean_over_samples", "sample", 100.0),
+    ("pass_at_k", "pass@k", 100.0),
+    ("unparsed_rate", "unparsed", 100.0),
     ("mean_completion_tokens", "tokens", 1.0),
 )
+"""Statistic, heading, factor: shares are shown in percent."""
 
 
 def _estimates(estimates: Sequence[Estimate]) -> Table:
@@ -137,7 +161,8 @@ def _estimates(estimates: Sequence[Estimate]) -> Table:
     for _, heading, _ in shown:
         table.add_column(heading, justify="right")
     for cell, row in by_cell.items():
-        n = max(estimate.n for name, estimate in row.items() if name not in ("mean_over_samples",))
+        # Of the statistics over questions, not over samples: how many questions are known.
+        n = next((row[name].n for name in ("accuracy", "mean_completion_tokens") if name in row), 0)
         values = [f"{row[name].value * scale:,.1f}" if name in row else "" for name, _, scale in shown]
         table.add_row(Text(printable(cell)), f"{n:,}", *values)
     return table

@@ -1,0 +1,1 @@
+"""Importers: other people's logs become releases. A module a format; none of them guesses."""
