@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
 
-.PHONY: help verify test check format bench bench-grader bench-stats clean
+.PHONY: help verify test check format fixtures schemas clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,12 @@ check: $(VENV)/.dev  ## formatting, lint, types, import contracts
 format: $(VENV)/.dev  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+fixtures: $(VENV)/.core  ## rewrite the planted releases in fixtures/releases
+	$(BIN)/python -c "from pathlib import Path; from generators.flaws import write_fixtures; write_fixtures(Path('fixtures/releases'))"
+
+schemas: $(VENV)/.core  ## rewrite the JSON Schemas from their types
+	$(BIN)/python -c "from schemas.catalog import write_all; write_all()"
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

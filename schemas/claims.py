@@ -11,6 +11,7 @@ from schemas.record import CellId
 
 Unit = Literal["fraction", "percent", "points", "tokens", "count"]
 Rounding = Literal["nearest", "down", "up", "any"]
+KeyPart = Literal["cell", "model", "dataset", "method"]
 Parameter = str | int | float | bool
 ClaimId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+/-]*$", max_length=200)]
 
@@ -20,7 +21,7 @@ class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
     name: Annotated[str, Meta(min_length=1, description="The printed heading.")]
     key: Annotated[
-        Literal["cell", "model", "dataset", "method"] | None,
+        KeyPart | None,
         Meta(description="Which part of the cell id this column names."),
     ] = None
     values: Annotated[
@@ -33,7 +34,7 @@ class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         None
     )
     where: Annotated[
-        dict[Literal["cell", "model", "dataset", "method"], str] | None,
+        dict[KeyPart, str] | None,
         Meta(description="Parts of the cell id that this column itself fixes (one column a benchmark)."),
     ] = None
 
@@ -46,7 +47,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     rows: list[list[str]]
     source: Annotated[str | None, Meta(description="Where it is printed.")] = None
     where: Annotated[
-        dict[Literal["cell", "model", "dataset", "method"], str] | None,
+        dict[KeyPart, str] | None,
         Meta(description="Parts of the cell id that the whole table fixes."),
     ] = None
 

@@ -7,7 +7,7 @@ from schemas import layout
 from schemas.reading import Limits
 from schemas.report import Finding, RecordRef
 from schemas.writing import sha256
-from verify.findings import confirmed, note, refuted, warning
+from verify.findings import confirmed, counted, note, refuted, warning
 
 # The text format of sha256sum: digest, space, space or `*` (binary), name.
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
@@ -54,12 +54,12 @@ def check_checksums(root: Path, *, limits: Limits) -> list[Finding]:
                 bad.append(RecordRef(file=name, note=f"cannot be read: {error.strerror}."))
     findings = []
     if bad:
-        count = f"{len(bad)} entr{'ies' if len(bad) > 1 else 'y'}"
+        count = counted(len(bad), "entry", "entries")
         findings.append(
             refuted(
                 "checksums",
                 layout.SUMS,
-                f"{count} of {layout.SUMS} do not hold; fetch the release again.",
+                f"{count} of {layout.SUMS} not as released; fetch the release again.",
                 records=bad,
             )
         )
@@ -71,7 +71,7 @@ def check_checksums(root: Path, *, limits: Limits) -> list[Finding]:
             warning(
                 "unlisted-files",
                 layout.SUMS,
-                f"{len(unlisted)} file{'s' * (len(unlisted) > 1)} of the release are not in {layout.SUMS}.",
+                f"{counted(len(unlisted), 'file')} of the release not in {layout.SUMS}.",
                 records=[RecordRef(file=name) for name in unlisted],
             )
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas import layout
-from schemas.claims import Claims, Column, Parameter, Rounding, Table, Unit
+from schemas.claims import Claims, Column, KeyPart, Parameter, Rounding, Table, Unit
 from schemas.errors import ClaimsError
 from schemas.reading import Limits, convert, decode
 
@@ -104,7 +104,7 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
         place = f"{name}, table {table.id!r}, row {number}"
         if len(row) != len(table.columns):
             raise ClaimsError(f"{place} has {len(row)} entries, and the table has {len(table.columns)} columns.")
-        keys: dict[str, str] = {part: name for part, name in (table.where or {}).items()}
+        keys: dict[KeyPart, str] = dict(table.where or {})
         for column, text in zip(table.columns, row, strict=True):
             if column.key is not None:
                 keys[column.key] = (column.values or {}).get(text, text)
@@ -113,7 +113,7 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
                 yield BoundClaim(
                     f"{table.id}/r{number}c{index}",
                     f"{place}, column {column.name!r}",
-                    _cell_id(keys | {**(column.where or {})}, column, place),
+                    _cell_id(keys | (column.where or {}), column, place),
                     column.statistic,
                     dict(column.parameters or {}),
                     column.unit,
@@ -123,13 +123,14 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
                 )
 
 
-def _cell_id(keys: dict[str, str], column: Column, place: str) -> str:
+def _cell_id(keys: dict[KeyPart, str], column: Column, place: str) -> str:
     if "cell" in keys:
         return keys["cell"]
-    missing = [part for part in ("model", "dataset", "method") if part not in keys]
+    parts: tuple[KeyPart, ...] = ("model", "dataset", "method")
+    missing = [part for part in parts if part not in keys]
     if missing:
         raise ClaimsError(
             f"{place}, column {column.name!r}: nothing says which {' and '.join(missing)} this is; "
             "give a key column or `where`."
         )
-    return "/".join(keys[part] for part in ("model", "dataset", "method"))
+    return "/".join(keys[part] for part in parts)

@@ -81,9 +81,10 @@ def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit)
                 "" if ours.low == ours.high else f" (ties allow {_plain(ours.low, unit)} to {_plain(ours.high, unit)})"
             )
             return "confirmed", f"{lead}{ties}."
+        alone = " The printed value is that of the known ones alone." if printed.admits(ours.value) else ""
         return "unverifiable", (
             f"{lead} over the {ours.n:,} that are known; the {unknown:,} of {ours.total:,} that are not known allow "
-            f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}."
+            f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}.{alone}"
         )
     return "refuted", f"{lead}{_distance(printed, ours, unit)}."
 

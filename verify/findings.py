@@ -8,6 +8,11 @@ MAX_RECORDS = 1000
 """A finding lists this many records; `records_total` always counts them all."""
 
 
+def counted(n: int, what: str, plural: str | None = None) -> str:
+    """`n` and its noun: "1 record", "1,349 records"."""
+    return f"{n:,} {what if n == 1 else plural or what + 's'}"
+
+
 def finding(
     check: str,
     subject: str,

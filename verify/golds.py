@@ -9,7 +9,7 @@ import msgspec
 from schemas.errors import UsageError
 from schemas.reading import Limits, Problem, read_lines
 from schemas.report import Finding, RecordRef
-from verify.findings import confirmed, refuted, warning
+from verify.findings import confirmed, counted, refuted, warning
 from verify.grades import DatasetGrading
 from verify.release import Questions
 
@@ -114,7 +114,7 @@ def compare_golds(questions: Questions, grading: DatasetGrading, benchmark: Benc
             )
     findings = []
     if differing:
-        message = f"{len(differing)} gold{'s' * (len(differing) > 1)} of {dataset} differ from your copy."
+        message = f"{counted(len(differing), 'gold')} of {dataset} unlike your copy."
         findings.append(refuted("golds-compared", dataset, message, records=differing))
     elif same:
         findings.append(confirmed("golds-compared", dataset, f"{same:,} golds of {dataset} equal those of your copy."))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schemas.report import Finding, RecordRef
 from verify.cells import CellData, Grid, refs_of
-from verify.findings import confirmed, note, refuted, warning
+from verify.findings import confirmed, counted, note, refuted, warning
 from verify.outcome import decide, our_answers
 from verify.partial import NONE, Grade, Tally
 from verify.release import Release, dataset_of
@@ -27,40 +27,40 @@ class Check:
 
 
 CHECKS: dict[str, Check] = {
-    "records": Check("{n} of {of} lines or rows cannot be used.", "{of} records keep to the format."),
-    "failed-records": Check("{n} of {of} records failed; they count as not correct.", None, warning),
+    "records": Check("{n} of {of} lines or rows unusable.", "{of} records keep to the format."),
+    "failed-records": Check("{n} of {of} records failed, and count as not correct.", None, warning),
     "call-counts": Check(
-        "{n} of {of} records do not hold the declared calls.",
+        "{n} of {of} records without exactly the declared calls.",
         "{of} records hold the declared number of calls.",
     ),
     "decision-rule": Check(
-        "{n} of {of} records do not fit the declared decision rule.", "{of} records fit their decision rule."
+        "{n} of {of} records that the declared decision rule does not fit.", "{of} records fit their decision rule."
     ),
     "token-totals": Check(
-        "{n} of {of} token totals are not the sum of their generations.",
+        "{n} of {of} token totals differ from the sum of their generations.",
         "{of} token totals are the sum of their generations.",
     ),
     "token-cap": Check(
-        "{n} of {of} records exceed the declared token cap.",
+        "{n} of {of} records above the declared token cap.",
         "{of} records stay within the declared token cap.",
     ),
-    "failed-calls": Check("{n} model calls failed; they have no answer.", None, warning),
-    "texts": Check("{n} of {of} generations lack their text or have another's hash.", "{of} generations have a text."),
-    "withheld-texts": Check("{n} texts are withheld; what rests on them cannot be verified.", None, note),
-    "error-texts": Check("{n} texts read like a server's error, not like an answer.", None, warning),
+    "failed-calls": Check("{n} failed model calls; they have no answer.", None, warning),
+    "texts": Check("{n} of {of} generations without a text, or with the hash of another.", "{of} generations have a text."),
+    "withheld-texts": Check("{n} texts withheld; what rests on them cannot be verified.", None, note),
+    "error-texts": Check("{n} of {of} texts like a server's error, not like an answer.", None, warning),
     "repeated-samples": Check(
-        "{n} of {of} samples repeat an earlier one of the same question word for word.", None, note
+        "{n} of {of} samples word for word like an earlier one of the same question.", None, note
     ),
     "claimed-grades": Check(
-        "{n} of {of} grades of the runner's own differ from ours.",
+        "{n} of {of} grades of the runner's own unlike ours.",
         "{of} grades of the runner's own equal ours.",
     ),
     "claimed-selection": Check(
-        "{n} of {of} selections are not what the select text says.",
+        "{n} of {of} selections unlike what the select text says.",
         "{of} selections are what the select text says.",
     ),
     "claimed-answers": Check(
-        "{n} of {of} answers of the runner's own differ from ours.",
+        "{n} of {of} answers of the runner's own unlike ours.",
         "{of} answers of the runner's own equal ours.",
         warning,
     ),
@@ -124,8 +124,8 @@ def _from_grid(grid: Grid) -> list[Finding]:
         if duplicates:
             ids = len({ref.question_id for ref in duplicates})
             message = (
-                f"{len(duplicates):,} record{'s' * (len(duplicates) > 1)} repeat {ids:,} "
-                f"question{'s' * (ids > 1)} that already {'have' if ids > 1 else 'has'} one; the first of each is used."
+                f"{counted(len(duplicates), 'record')} too many, of {counted(ids, 'question')} that already had one; "
+                "the first of each is used."
             )
             findings.append(refuted("duplicates", cell, message, records=duplicates))
         if missing:
@@ -133,7 +133,7 @@ def _from_grid(grid: Grid) -> list[Finding]:
             findings.append(refuted("missing", cell, message, records=missing))
         if unexpected:
             message = (
-                f"{len(unexpected):,} records are of questions that the manifest does not expect; they are not used."
+                f"{counted(len(unexpected), 'record')} of questions that the manifest does not expect; not used."
             )
             findings.append(refuted("unexpected-questions", cell, message, records=unexpected))
         complete += not (duplicates or missing or unexpected)

@@ -12,7 +12,7 @@ from schemas.manifest import FORMAT_VERSION, Cell, Dataset, Manifest
 from schemas.reading import Limits, Problem, decode, read_lines
 from schemas.record import Question
 from schemas.report import Finding, RecordRef
-from verify.findings import refuted, warning
+from verify.findings import counted, refuted, warning
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _read_questions(root: Path, dataset: Dataset, limits: Limits) -> tuple[Quest
             refuted(
                 "question-lines",
                 dataset.id,
-                f"{len(bad)} line{'s' * (len(bad) != 1)} of {file} cannot be used; correct or remove them.",
+                f"{counted(len(bad), 'unusable line')} in {file}; correct or remove.",
                 records=bad,
             )
         )
@@ -217,7 +217,7 @@ def _list_shards(root: Path, manifest: Manifest) -> tuple[tuple[Shard, ...], lis
             warning(
                 "unread-files",
                 layout.GENERATIONS,
-                f"{len(unread)} file{'s' * (len(unread) != 1)} below {layout.GENERATIONS}/ were not read.",
+                f"{counted(len(unread), 'unread file')} below {layout.GENERATIONS}/.",
                 records=unread,
             )
         )
