@@ -80,10 +80,8 @@ def check_golds(questions: Questions, grading: DatasetGrading) -> Finding:
         RecordRef(question_id=questions.items[row].id, file=f"questions/{dataset}.jsonl", note=f"the gold {reason}.")
         for row, reason in grading.damaged.items()
     ]
-    count = f"{len(refs)} gold{'s' * (len(refs) > 1)}"
-    return refuted(
-        "golds", dataset, f"{count} of {dataset} are damaged; no answer to them can be graded.", records=refs
-    )
+    message = f"{counted(len(refs), 'damaged gold')} in {dataset}; answers to them cannot be graded."
+    return refuted("golds", dataset, message, records=refs)
 
 
 def compare_golds(questions: Questions, grading: DatasetGrading, benchmark: Benchmark) -> list[Finding]:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from schemas.errors import ReleaseError
 from verify.grading import POLICIES, Grader, Policy, compile_policy
+from verify.grading.policy import resolve_policy
 from verify.partial import Grade
 from verify.release import Questions, Release
 
@@ -29,10 +30,11 @@ class DatasetGrading:
 def bind(release: Release, policy: str | None) -> dict[str, DatasetGrading]:
     """The grading of every dataset of the release, by its declared policy or by `policy` for all.
 
-    Raises ReleaseError for a policy that does not exist.
+    Raises ReleaseError where a declared policy does not exist, UsageError where `policy` does not.
     """
+    theirs = None if policy is None else resolve_policy(policy)
     return {
-        name: _bind(questions, _policy(policy or questions.dataset.policy, name))
+        name: _bind(questions, theirs or _declared(questions.dataset.policy, name))
         for name, questions in release.questions.items()
     }
 
@@ -50,7 +52,7 @@ def grade_answer(grading: DatasetGrading, answer: str, gold: str | None) -> tupl
     return Grade.INCORRECT, bits
 
 
-def _policy(name: str, dataset: str) -> Policy:
+def _declared(name: str, dataset: str) -> Policy:
     if name not in POLICIES:
         raise ReleaseError(
             f"Dataset {dataset!r} declares policy {name!r}, which does not exist; choose one of {', '.join(POLICIES)}."

@@ -45,7 +45,9 @@ CHECKS: dict[str, Check] = {
         "{of} records stay within the declared token cap.",
     ),
     "failed-calls": Check("{n} failed model calls; they have no answer.", None, warning),
-    "texts": Check("{n} of {of} generations without a text, or with the hash of another.", "{of} generations have a text."),
+    "texts": Check(
+        "{n} of {of} generations without a text, or with the hash of another.", "{of} generations have a text."
+    ),
     "withheld-texts": Check("{n} texts withheld; what rests on them cannot be verified.", None, note),
     "error-texts": Check("{n} of {of} texts like a server's error, not like an answer.", None, warning),
     "repeated-samples": Check(
@@ -132,9 +134,7 @@ def _from_grid(grid: Grid) -> list[Finding]:
             message = f"{len(missing):,} of {data.n:,} expected questions have no record."
             findings.append(refuted("missing", cell, message, records=missing))
         if unexpected:
-            message = (
-                f"{counted(len(unexpected), 'record')} of questions that the manifest does not expect; not used."
-            )
+            message = f"{counted(len(unexpected), 'record')} of questions that the manifest does not expect; not used."
             findings.append(refuted("unexpected-questions", cell, message, records=unexpected))
         complete += not (duplicates or missing or unexpected)
     if complete:

@@ -156,7 +156,7 @@ class _ShardReader:
                 self.tally("token-cap").ok()
 
     def check_texts(self, record: Record, line: int, generations: list[Generation]) -> None:
-        seen: set[tuple[str, str]] = set()
+        seen: set[str] = set()
         for generation in generations:
             text = generation.text
             if generation.error is not None:
@@ -176,26 +176,17 @@ class _ShardReader:
                 continue
             digest = generation.text_sha256
             if digest is not None and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
-                self.fail(
-                    "texts",
-                    line,
-                    record.question_id,
-                    f"generation {generation.index}: text_sha256 is another text's.",
-                )
+                problem = f"generation {generation.index}: text_sha256 is another text's."
+                self.fail("texts", line, record.question_id, problem)
             else:
                 self.tally("texts").ok()
-            if ERROR_TEXT.match(text):
-                self.fail(
-                    "error-texts",
-                    line,
-                    record.question_id,
-                    f"generation {generation.index} reads like a server's error.",
-                )
+            error = f"generation {generation.index} reads like a server's error." if ERROR_TEXT.match(text) else None
+            self.check("error-texts", record, line, error)
             if generation.role == "sample":
                 # Repeats are looked for among samples only: revisions and debate turns may rightly repeat.
-                repeat = f"sample {generation.index} repeats an earlier one." if ("sample", text) in seen else None
+                repeat = f"sample {generation.index} repeats an earlier one." if text in seen else None
                 self.check("repeated-samples", record, line, repeat)
-                seen.add(("sample", text))
+                seen.add(text)
 
     def grade_answers(
         self, record: Record, line: int, answers: list[Generation], gold: str | None
@@ -216,6 +207,12 @@ class _ShardReader:
                     grade, leniency = grade_answer(self.grading, extraction.answer, gold)
                     vote = votes.setdefault(grader.normal_form(extraction.answer), len(votes))
             claim = generation.claimed
+            if claim is not None and claim.answer is not None and vote != NONE:
+                problem = (
+                    f"generation {generation.index}: the runner read {claim.answer[:60]!r}, we read another answer."
+                )
+                same = self.vote_of_claim(claim.answer, votes) == vote
+                self.check("claimed-answers", record, line, None if same else problem)
             flag = NONE if claim is None or claim.correct is None else int(claim.correct)
             claimed_vote = (
                 NONE

@@ -50,6 +50,8 @@ def verify(
     Exit codes: 0 all confirmed; 1 something refuted; 2 wrong call; 3 the audit could not run; 4 nothing refuted,
     but something unverifiable.
     """
+    if output is not None and not output.parent.is_dir():
+        raise UsageError(f"{output} cannot be written: the folder {output.parent} does not exist.")
     with terminal.progress("Reading generations") as progress:
         audit = verify_release(release, claims=claims, questions=questions, policy=policy, jobs=jobs, progress=progress)
     report = audit.report

@@ -1,0 +1,148 @@
+"""Public releases: what a careful recount of each must give.
+
+Figures come from the provenance notes beside the data (counted with other programs) and from the published tables.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import REAL, public_data, run_audit
+
+pytestmark = pytest.mark.real_release
+
+
+def imported(tmp_path: Path, name: str, sources: list[str], questions: str = "datasets/gsm8k.jsonl") -> Path:
+    data = public_data()
+    target = tmp_path / name
+    result = run_audit(
+        "import",
+        "jsonl",
+        *[data / "releases" / source for source in sources],
+        "--mapping",
+        REAL / f"{name}.mapping.toml",
+        "--questions",
+        data / questions,
+        "--out",
+        target,
+    )
+    assert result.returncode == 0, result.stderr
+    return target
+
+
+def verified(release: Path, *arguments: str | Path) -> tuple[dict[str, Any], int]:
+    result = run_audit("verify", release, *arguments, "--format", "json")
+    assert result.stderr == ""
+    return json.loads(result.stdout), result.returncode
+
+
+def by_id(report: dict[str, Any]) -> dict[str, Any]:
+    return {finding["id"]: finding for finding in report["findings"]}
+
+
+def value(report: dict[str, Any], cell: str, statistic: str) -> Any:
+    (row,) = [e for e in report["estimates"] if e["cell"] == cell and e["statistic"] == statistic]
+    return row
+
+
+def test_openai_examples_agree_with_all_5276_flags(tmp_path: Path) -> None:
+    release = imported(tmp_path, "openai", ["openai_gsm8k_examples/example_model_solutions.jsonl.gz"])
+    report, code = verified(release, "--claims", REAL / "openai.claims.toml")
+
+    assert code == 0
+    findings = by_id(report)
+    right = {"gpt3-6b/gsm8k/finetuning": 286, "gpt3-6b/gsm8k/verification": 515}
+    right |= {"gpt3-175b/gsm8k/finetuning": 458, "gpt3-175b/gsm8k/verification": 742}
+    for cell, count in right.items():
+        for statistic in ("accuracy", "claimed_accuracy"):
+            row = value(report, cell, statistic)
+            assert row["n"] == 1319
+            assert row["value"] == pytest.approx(count / 1319, abs=1e-12)
+    flags = findings["claimed-grades:release"]
+    assert flags["verdict"] == "confirmed"
+    assert flags["message"].startswith("5,276 grades")
+    assert [f["check"] for f in report["findings"] if f["verdict"] != "confirmed"] == []
+
+
+def test_qwen_pool_by_its_own_flags_and_its_repeats(tmp_path: Path) -> None:
+    source = "qwen25math_rm_pool8/math_cot_100.jsonl.gz"
+    release = imported(tmp_path, "qwen", [source], f"releases/{source}")
+    report, code = verified(release, "--claims", REAL / "qwen.claims.toml")
+
+    assert code == 0
+    findings = by_id(report)
+    exact = {"c1": 728 / 800, "c2": 0.90, "c3": 0.93, "c4": 0.94, "c5": 0.96}
+    for column, share in exact.items():
+        claim = findings[f"claim:own-flags/r1{column}"]
+        assert claim["verdict"] == "confirmed"
+        assert claim["estimate"] == pytest.approx(share, abs=1e-12)
+    assert "4 tied votes" in findings["claim:own-flags/r1c3"]["message"]
+    repeats = findings["repeated-samples:unnamed/math100/pool8"]
+    assert repeats["records_total"] == 76
+    assert len({ref["question_id"] for ref in repeats["records"]}) == 34
+    # Our own grade differs from the release's flags somewhere or nowhere; each difference is listed by name.
+    for cell in ("pool8", "rm8"):
+        grades = findings.get(f"claimed-grades:unnamed/math100/{cell}")
+        if grades is not None:
+            assert grades["severity"] == "warning"
+            assert len(grades["records"]) == grades["records_total"]
+    assert value(report, "unnamed/math100/pool8", "mean_over_samples")["n"] == 800
+
+
+def test_tora_70b_confirmed_and_34b_refuted_by_two_named_rows(tmp_path: Path) -> None:
+    files = ["tora-70b-v1.0_gsm8k.jsonl.gz", "tora-code-34b-v1.0_gsm8k.jsonl.gz"]
+    release = imported(tmp_path, "tora", [f"microsoft_tora/{file}" for file in files])
+    report, code = verified(release, "--claims", REAL / "tora.claims.toml")
+
+    assert code == 1
+    findings = by_id(report)
+    large, small = findings["claim:gsm8k/r1c2"], findings["claim:gsm8k/r2c2"]
+    assert large["verdict"] == "confirmed"
+    assert large["estimate"] == pytest.approx(1112 / 1319, abs=1e-12)
+    assert small["verdict"] == "refuted"
+    assert small["estimate"] == pytest.approx(1062 / 1319, abs=1e-12)
+    assert "percent" in small["diagnosis"][0]["alternative"]
+    assert [ref["question_id"] for ref in small["records"]] == ["191", "806"]
+
+
+def test_reread_gpt_4o_mini_by_its_own_scores(tmp_path: Path) -> None:
+    stem = "reread_re2/gsm_gpt-4o-mini-2024-07-18_topp1.0_temp0.0_majority1"
+    files = [f"{stem}_readtimes1_20240926_221724.jsonl.gz", f"{stem}_readtimes2_20240926_222057.jsonl.gz"]
+    release = imported(tmp_path, "reread", files)
+    report, code = verified(release, "--claims", REAL / "reread.claims.toml")
+
+    assert code == 1
+    findings = by_id(report)
+    expected = {
+        "r1": (1232, "confirmed"),
+        "r2": (1241, "confirmed"),
+        "r3": (1225, "confirmed"),
+        "r4": (1243, "refuted"),
+    }
+    for row, (count, verdict) in expected.items():
+        claim = findings[f"claim:table8/{row}c2"]
+        assert (claim["verdict"], claim["estimate"]) == (verdict, pytest.approx(count / 1319, abs=1e-12))
+    impossible = findings["claim:table8/r4c2"]["message"]
+    assert "no number of 1,319 prints so: 1,237 gives 93.78" in impossible
+    assert "1,238 gives 93.85" in impossible
+    for finding in report["findings"]:
+        if finding["check"] == "claimed-grades" and finding["verdict"] != "confirmed":
+            assert finding["severity"] == "warning"
+            assert len(finding["records"]) == finding["records_total"]
+
+
+def test_reread_chatgpt_repeats_thirty_ids(tmp_path: Path) -> None:
+    release = imported(tmp_path, "chatgpt", ["reread_re2/gsm_topp1.0_temp0.0_majority1_20230828_1200.jsonl.gz"])
+    report, code = verified(release)
+
+    assert code == 1
+    findings = by_id(report)
+    for method, empty in (("vanilla-re2", 1), ("cot-re2", 4)):
+        duplicates = findings[f"duplicates:chatgpt/gsm8k/{method}"]
+        assert duplicates["verdict"] == "refuted"
+        assert duplicates["records_total"] == 30
+        assert len({ref["question_id"] for ref in duplicates["records"]}) == 30
+        assert value(report, f"chatgpt/gsm8k/{method}", "accuracy")["n"] == 1319
+        assert findings[f"failed-records:chatgpt/gsm8k/{method}"]["records_total"] == empty

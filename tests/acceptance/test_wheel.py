@@ -1,0 +1,20 @@
+"""The built wheel ships exactly the four packages, with their schemas."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from support import ROOT
+
+
+def test_the_wheel_ships_exactly_four_packages(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (wheel,) = tmp_path.glob("generation_audit-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    top = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert top == {"audit", "generators", "schemas", "verify"}
+    for name in ("manifest", "question", "record", "claims", "report"):
+        assert f"schemas/{name}.schema.json" in names
+    assert not any(name.endswith((".jsonl", ".parquet")) for name in names)
