@@ -6,12 +6,13 @@ Checksums are rewritten afterwards, as an author who did not notice would have d
 
 import random
 import shutil
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
-import tomllib
 from msgspec.structs import replace
 
 from generators.planted import Plan, plant
@@ -21,12 +22,13 @@ from schemas import layout
 from schemas.claims import Claims
 from schemas.manifest import Cell, Manifest
 from schemas.reading import Limits, Line, convert, decode, read_lines
-from schemas.record import Question, Record
+from schemas.record import Question, Record, RecordClaim
 from schemas.writing import write_json, write_lines, write_sums, write_text
 
 SETTING = "planted-small/sums"
 FIXTURE_SEED = 7
 Records = list[Record]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ def tokens_do_not_sum(draft: Draft) -> None:
     """The record's total is seven more than its calls."""
 
     def edit(record: Record) -> Record:
-        claimed = record.claimed
-        return replace(record, claimed=replace(claimed, completion_tokens=claimed.completion_tokens + 7))  # type: ignore[union-attr,operator]
+        claimed = _claim(record)
+        return replace(record, claimed=replace(claimed, completion_tokens=(claimed.completion_tokens or 0) + 7))
 
     draft.edit_one(f"{SETTING}/self_refine", 2, edit)
 
@@ -111,7 +113,8 @@ def flipped_grade(draft: Draft) -> None:
     """The runner's flag of one record says the contrary."""
 
     def edit(record: Record) -> Record:
-        return replace(record, claimed=replace(record.claimed, correct=not record.claimed.correct))  # type: ignore[union-attr]
+        claimed = _claim(record)
+        return replace(record, claimed=replace(claimed, correct=not claimed.correct))
 
     draft.edit_one(f"{SETTING}/chain_of_thought", 4, edit)
 
@@ -146,7 +149,7 @@ def unparsed_dropped(draft: Draft) -> None:
     """Answers that nobody could read are left out of the denominator."""
     cell = f"{SETTING}/plan_and_solve"
     records = draft.records(cell)
-    readable = [record for record in records if record.claimed is not None and record.claimed.answer is not None]
+    readable = [record for record in records if _claim(record).answer is not None]
     _print(draft, cell, "accuracy", percent(Fraction(sum(map(_right, records)), len(readable))))
 
 
@@ -200,8 +203,8 @@ def wrong_selection(draft: Draft) -> None:
     """The runner recorded another choice than the one that the select text names."""
 
     def edit(record: Record) -> Record:
-        claimed = record.claimed
-        return replace(record, claimed=replace(claimed, selected=(claimed.selected + 1) % 8))  # type: ignore[union-attr,operator]
+        claimed = _claim(record)
+        return replace(record, claimed=replace(claimed, selected=((claimed.selected or 0) + 1) % 8))
 
     draft.edit_one(f"{SETTING}/best_of_n", 0, edit)
 
@@ -270,7 +273,7 @@ def _print(draft: Draft, cell: str, statistic: str, text: str) -> None:
 
 
 def _right(record: Record) -> bool:
-    return record.claimed is not None and record.claimed.correct is True
+    return _claim(record).correct is True
 
 
 def _tokens(record: Record) -> int:
@@ -289,5 +292,9 @@ def _majority_right(record: Record) -> bool:
     return bool(votes) and flags[max(votes, key=lambda answer: votes[answer])]
 
 
-def _values(path: Path, kind: type) -> list:  # type: ignore[type-arg]
+def _values(path: Path, kind: type[T]) -> list[T]:
     return [line.value for line in read_lines(path, kind, limits=Limits()) if isinstance(line, Line)]
+
+
+def _claim(record: Record) -> RecordClaim:
+    return record.claimed or RecordClaim()

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from support import FIXTURES, run_audit
 
 from generators.flaws import FLAWS
-from support import FIXTURES, run_audit
 
 NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from support import REAL, public_data, run_audit
 
 pytestmark = pytest.mark.real_release

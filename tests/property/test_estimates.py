@@ -6,10 +6,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles import Vote, pass_at_k, plurality_credit
-from schemas.manifest import Cell
 from support import load, record, sample, write_release
+
+from schemas.manifest import Cell
 from verify.cells import CellData
 from verify.estimates import Unavailable, Value, estimate
 
@@ -40,10 +40,10 @@ def test_votes_and_passes_equal_the_oracles(pools: list[list[str | None]]) -> No
     for tie_rule in ("first", "random", "wrong", "right"):
         for unparsed in ("abstain", "class", "singletons"):
             for k in (1, 2, 3):
-                credits = [plurality_credit(votes(pool[:k]), tie_rule, unparsed) or Fraction(0) for pool in pools]
+                shares = [plurality_credit(votes(pool[:k]), tie_rule, unparsed) or Fraction(0) for pool in pools]
                 value = estimate(data, "majority_at_k", {"k": k, "tie_rule": tie_rule, "unparsed_policy": unparsed})
                 assert isinstance(value, Value)
-                assert value.value == sum(credits, Fraction(0)) / n
+                assert value.value == sum(shares, Fraction(0)) / n
                 bracket = [
                     sum(
                         (plurality_credit(votes(pool[:k]), rule, unparsed) or Fraction(0) for pool in pools),

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from support import FIXTURES, record, run_audit, sample, write_release
 
 from schemas.catalog import build
 from schemas.manifest import Cell
-from support import FIXTURES, record, run_audit, sample, write_release
 
 INTACT = FIXTURES / "intact"
 

@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import record, sample
 
 from schemas import layout
 from schemas.errors import ReleaseError, UsageError
 from schemas.reading import Limits, Line, Problem, read_lines, unreadable_number
 from schemas.record import Generation, GenerationClaim, Record, RecordClaim
 from schemas.writing import atomic_file, new_release, write_lines, write_sums, write_text
-from support import record, sample
 
 RECORDS = [
     Record(

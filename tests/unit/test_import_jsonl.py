@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+from support import run_audit
 
 from schemas.reading import Limits, Line, read_lines
 from schemas.record import Question, Record
-from support import run_audit
 
 MAPPING = """
 [release]

@@ -4,11 +4,11 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from support import record, sample, write_release
 
 from schemas.manifest import Cell
 from schemas.record import Record, RecordClaim
 from schemas.report import Finding
-from support import record, sample, write_release
 from verify import verify_release
 
 CELL = Cell(id="m/d/x", decision_rule="only")

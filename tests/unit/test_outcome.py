@@ -4,10 +4,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support import load, record, sample, write_release
 
 from schemas.manifest import Cell, Selection
 from schemas.record import Record
-from support import load, record, sample, write_release
 from verify.estimates import Unavailable, Value, estimate
 from verify.shard import read_choice
 

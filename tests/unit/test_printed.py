@@ -1,6 +1,6 @@
 """Printed numbers as intervals; every expectation worked out by hand."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 
 import pytest
 
@@ -23,36 +23,36 @@ from verify.printed import parse_printed
 )
 def test_nearest_takes_half_a_unit_on_either_side(text: str, low: str, high: str) -> None:
     printed = parse_printed(text, "nearest")
-    assert (printed.low, printed.high) == (F(low), F(high))
-    assert printed.admits(F(low))
-    assert printed.admits(F(high))
-    assert not printed.admits(F(high) + F(1, 10**12))
-    assert not printed.admits(F(low) - F(1, 10**12))
+    assert (printed.low, printed.high) == (Fraction(low), Fraction(high))
+    assert printed.admits(Fraction(low))
+    assert printed.admits(Fraction(high))
+    assert not printed.admits(Fraction(high) + Fraction(1, 10**12))
+    assert not printed.admits(Fraction(low) - Fraction(1, 10**12))
 
 
 def test_down_and_up_are_half_open() -> None:
     down, up = parse_printed("84.3", "down"), parse_printed("84.3", "up")
-    assert down.admits(F("84.3"))
-    assert down.admits(F("84.3999"))
-    assert not down.admits(F("84.4"))
-    assert not down.admits(F("84.2999"))
-    assert up.admits(F("84.3"))
-    assert up.admits(F("84.2001"))
-    assert not up.admits(F("84.2"))
+    assert down.admits(Fraction("84.3"))
+    assert down.admits(Fraction("84.3999"))
+    assert not down.admits(Fraction("84.4"))
+    assert not down.admits(Fraction("84.2999"))
+    assert up.admits(Fraction("84.3"))
+    assert up.admits(Fraction("84.2001"))
+    assert not up.admits(Fraction("84.2"))
 
 
 def test_cutting_digits_of_a_negative_number_goes_either_way() -> None:
     printed = parse_printed("-6.3", "down")
-    assert printed.admits(F("-6.39"))
-    assert printed.admits(F("-6.21"))
-    assert not printed.admits(F("-6.4"))
+    assert printed.admits(Fraction("-6.39"))
+    assert printed.admits(Fraction("-6.21"))
+    assert not printed.admits(Fraction("-6.4"))
 
 
 def test_any_takes_a_whole_unit_on_both_sides() -> None:
     printed = parse_printed("5", "any")
-    assert printed.admits(F("4.001"))
-    assert printed.admits(F("5.999"))
-    assert not printed.admits(F(4))
+    assert printed.admits(Fraction("4.001"))
+    assert printed.admits(Fraction("5.999"))
+    assert not printed.admits(Fraction(4))
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_any_takes_a_whole_unit_on_both_sides() -> None:
 )
 def test_bounds(text: str, inside: str, outside: str) -> None:
     printed = parse_printed(text, "nearest")
-    assert printed.admits(F(inside))
-    assert not printed.admits(F(outside))
+    assert printed.admits(Fraction(inside))
+    assert not printed.admits(Fraction(outside))
 
 
 @pytest.mark.parametrize(
