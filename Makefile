@@ -1,31 +1,34 @@
 # Every target sets up what it needs; a second call is instant (stamp files in .venv).
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test check format fixtures schemas clean
+.PHONY: help verify test test-all check format docs fixtures schemas bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, not " + sys.version.split()[0] + "; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.core
 
 verify: $(VENV)/.core  ## set up and audit the embedded release (another: make verify RELEASE=path)
-	$(BIN)/audit verify $(RELEASE)
+	@$(BIN)/audit verify $(RELEASE)
 
 test: $(VENV)/.dev  ## set up and run every test that needs no compiler
 	$(BIN)/python -m pytest
+
+test-all: test  ## as test; extras that need a compiler join here as they become real
 
 check: $(VENV)/.dev  ## formatting, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -37,11 +40,17 @@ format: $(VENV)/.dev  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(VENV)/.core  ## rewrite docs/cli.md from the commands
+	$(BIN)/python -c "from audit.reference import reference; print(reference(), end='')" > docs/cli.md
+
 fixtures: $(VENV)/.core  ## rewrite the planted releases in fixtures/releases
 	$(BIN)/python -c "from pathlib import Path; from generators.flaws import write_fixtures; write_fixtures(Path('fixtures/releases'))"
 
 schemas: $(VENV)/.core  ## rewrite the JSON Schemas from their types
 	$(BIN)/python -c "from schemas.catalog import write_all; write_all()"
+
+bench: $(VENV)/.core  ## time audit verify against reading and parsing alone, on a planted release of SMRL's size
+	$(BIN)/python benchmarks/bench_verify.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

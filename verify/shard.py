@@ -22,6 +22,9 @@ from verify.partial import (
 )
 from verify.release import Release, Shard, dataset_of, replicate_of
 
+MEMO_ENTRIES, MEMO_LENGTH = 100_000, 200
+"""Bounds of what a shard remembers of answers that it has graded."""
+
 FLUSH_ROWS = 4096
 """Rows held as Python objects before they become arrays: bounds memory, and is long enough to be fast."""
 
@@ -53,9 +56,13 @@ class _ShardReader:
     parts: list[Partial] = field(default_factory=list)
     record_rows: list[tuple[object, ...]] = field(default_factory=list)
     answer_rows: list[tuple[object, ...]] = field(default_factory=list)
+    memo: dict[tuple[str, str | None], tuple[Grade, int, object]] = field(default_factory=dict)
 
     def tally(self, check: str) -> Tally:
-        return self.tallies.setdefault((check, self.shard.cell), Tally())
+        key = (check, self.shard.cell)
+        if key not in self.tallies:
+            self.tallies[key] = Tally()
+        return self.tallies[key]
 
     def fail(self, check: str, line: int | None, question: str | None, what: str) -> None:
         self.tally(check).fail(
@@ -204,8 +211,8 @@ class _ShardReader:
                 if extraction is None:
                     grade = Grade.UNPARSED if gold is not None else Grade.UNKNOWN
                 else:
-                    grade, leniency = grade_answer(self.grading, extraction.answer, gold)
-                    vote = votes.setdefault(grader.normal_form(extraction.answer), len(votes))
+                    grade, leniency, form = self.graded(extraction.answer, gold)
+                    vote = votes.setdefault(form, len(votes))
             claim = generation.claimed
             if claim is not None and claim.answer is not None and vote != NONE:
                 problem = (
@@ -237,6 +244,15 @@ class _ShardReader:
                 )
                 self.check("claimed-grades", record, line, problem if flag != (grade == Grade.CORRECT) else None)
         return votes
+
+    def graded(self, answer: str, gold: str | None) -> tuple[Grade, int, object]:
+        """Grade, leniency bits and vote key of an answer; samples repeat each other's answers, so they are kept."""
+        found = self.memo.get((answer, gold))
+        if found is None:
+            found = (*grade_answer(self.grading, answer, gold), self.grading.grader.normal_form(answer))
+            if len(self.memo) < MEMO_ENTRIES and len(answer) <= MEMO_LENGTH:
+                self.memo[answer, gold] = found
+        return found
 
     def vote_of_claim(self, answer: str, votes: dict[object, int]) -> int:
         """Vote class of the runner's answer: one of ours, or a new one.

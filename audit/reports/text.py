@@ -35,6 +35,7 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
         console.print(Text(" " * indent + printable(text), style=look), soft_wrap=True)
 
     line(headline(report), _VERDICT_STYLE[report.verdict])
+    line(f"Release: {report.release}")
     errors = [finding for finding in report.findings if finding.severity == "error"]
     refuted = [finding for finding in errors if finding.verdict == "refuted"]
     unverifiable = [finding for finding in errors if finding.verdict == "unverifiable"]
@@ -79,15 +80,11 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
 def headline(report: Report) -> str:
     """The verdict in one line."""
     counts = report.counts
-    parts = [
-        f"{counts.refuted} refuted",
-        f"{counts.unverifiable} unverifiable",
-        f"{counts.confirmed} confirmed",
-    ]
     claims = [finding for finding in report.findings if finding.check == "claim"]
     held = sum(finding.verdict == "confirmed" for finding in claims)
-    published = f"; {held} of {len(claims)} published numbers follow" if claims else "; no published numbers to check"
-    return printable(f"{report.verdict.upper()}: {report.release}: {', '.join(parts)} checks{published}.")
+    published = f"{held} of {len(claims)} published numbers follow" if claims else "no published numbers to check"
+    checks = f"{counts.refuted} refuted, {counts.unverifiable} unverifiable, {counts.confirmed} confirmed"
+    return f"{report.verdict.upper()}: {published}; checks: {checks}."
 
 
 def printable(text: str, longest: int = LONGEST) -> str:

@@ -2,15 +2,15 @@
 
 import json
 import re
-
 import tomllib
+
+from support import ROOT
 
 from schemas.catalog import TYPES, build
 from schemas.claims import Claims
 from schemas.manifest import Cell, Manifest
 from schemas.reading import convert, decode
 from schemas.record import Generation, Question, Record
-from support import ROOT
 from verify.estimates import STATISTICS
 
 TEXT = (ROOT / "RELEASE.md").read_text(encoding="utf-8")
