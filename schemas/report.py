@@ -74,6 +74,25 @@ class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     high: Annotated[float | None, Meta(description="Greatest value that unseen records or ties allow.")] = None
 
 
+class ClaimChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published number whose verdict depends on the grader."""
+
+    claim: Annotated[str, Meta(description="Id of the claim's finding.")]
+    declared: Annotated[Verdict, Meta(description="By the declared policy: the verdict of the report.")]
+    other: Annotated[Verdict, Meta(description="By the other grader.")]
+    message: Annotated[str, Meta(description="What the other grader gives.")]
+
+
+class Sensitivity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What another grader, named by the reader, would change. It decides nothing of the report's verdict."""
+
+    grader: Annotated[str, Meta(description="Policy, or `pkg.mod:fn`.")]
+    generations_total: Annotated[int, Meta(description="Generations whose grade changes.")]
+    records_total: Annotated[int, Meta(description="Records whose outcome changes.")]
+    records: list[RecordRef]
+    claims: list[ClaimChange]
+
+
 class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many findings of severity `error` there are by verdict, and how many warnings and notes."""
 
@@ -96,3 +115,6 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     counts: Counts
     findings: list[Finding]
     estimates: list[Estimate]
+    sensitivity: Annotated[
+        Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")
+    ] = None

@@ -1,15 +1,21 @@
 """Binding a grading policy to a dataset: which golds are usable, and which grade an answer gets."""
 
-from collections.abc import Mapping
+import importlib
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from msgspec.structs import replace
 
-from schemas.errors import ReleaseError
+from schemas.errors import ReleaseError, UsageError
 from verify.grading import POLICIES, Grader, Policy, compile_policy
 from verify.grading.policy import resolve_policy
 from verify.partial import Grade
 from verify.release import Questions, Release
+
+Judge = Callable[[str, str], bool | str]
+"""Somebody else's grader: (text, gold) → True, or "correct", "incorrect" or "unparsed"."""
 
 LENIENCIES = ("percent and ratio accepted as equal", "relative tolerance 1e-4")
 """Rules that other graders have and ours do not; they can explain a claimed value, never confirm it."""
@@ -25,18 +31,33 @@ class DatasetGrading:
     """None where the gold is damaged: nothing can be graded against it."""
     damaged: Mapping[int, str]
     """Question row → what is wrong with its gold."""
+    judge: Judge | None = None
+    """Decides in place of `grader` whether a text is correct; which answers vote together stays `grader`'s."""
 
 
-def bind(release: Release, policy: str | None) -> dict[str, DatasetGrading]:
+def bind(release: Release, *, policy: str | None = None, judge: Judge | None = None) -> dict[str, DatasetGrading]:
     """The grading of every dataset of the release, by its declared policy or by `policy` for all.
 
     Raises ReleaseError where a declared policy does not exist, UsageError where `policy` does not.
     """
     theirs = None if policy is None else resolve_policy(policy)
     return {
-        name: _bind(questions, theirs or _declared(questions.dataset.policy, name))
+        name: _bind(questions, theirs or _declared(questions.dataset.policy, name), judge)
         for name, questions in release.questions.items()
     }
+
+
+def judged(judge: Judge, text: str, gold: str | None, where: str) -> Grade:
+    """The grade that somebody else's grader gives. Raises UsageError, naming the record, where it raises."""
+    if gold is None:
+        return Grade.UNKNOWN
+    try:
+        verdict = judge(text, gold)
+    except Exception as error:
+        raise UsageError(f"{where}: the grader raised {type(error).__name__}: {str(error)[:200]}") from error
+    if verdict == "unparsed":
+        return Grade.UNPARSED
+    return Grade.CORRECT if verdict is True or verdict == "correct" else Grade.INCORRECT
 
 
 def grade_answer(grading: DatasetGrading, answer: str, gold: str | None) -> tuple[Grade, int]:
@@ -60,7 +81,7 @@ def _declared(name: str, dataset: str) -> Policy:
     return POLICIES[name]
 
 
-def _bind(questions: Questions, policy: Policy) -> DatasetGrading:
+def _bind(questions: Questions, policy: Policy, judge: Judge | None) -> DatasetGrading:
     grader = compile_policy(policy)
     lenient = (replace(policy, percent_as_ratio=True), replace(policy, rel_tol="1e-4"))
     damaged = {}
@@ -70,4 +91,25 @@ def _bind(questions: Questions, policy: Policy) -> DatasetGrading:
         if reason is not None:
             damaged[row] = reason
         golds.append(None if reason is not None else question.gold)
-    return DatasetGrading(grader, tuple(compile_policy(p) for p in lenient), tuple(golds), damaged)
+    return DatasetGrading(grader, tuple(compile_policy(p) for p in lenient), tuple(golds), damaged, judge)
+
+
+def load_grader(target: str) -> Judge:
+    """The function that `pkg.mod:fn` names, looked for in the current folder too. Raises UsageError.
+
+    Only a reader's own argument ever comes here; nothing that a release names is imported.
+    """
+    module, _, name = target.partition(":")
+    if not module or not name:
+        raise UsageError(f"{target!r} names no function; write it as package.module:function.")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise UsageError(f"{target}: {module!r} cannot be imported: {error}.") from error
+    except AttributeError:
+        raise UsageError(f"{target}: {module!r} has no {name!r}.") from None
+    if not callable(found):
+        raise UsageError(f"{target} is not a function.")
+    return cast(Judge, found)

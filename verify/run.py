@@ -1,6 +1,6 @@
 """The whole audit on one screen: release → integrity → grades → outcomes → estimates → findings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,19 +13,20 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Counts, Estimate, Finding, Report, Verdict
-from verify.cells import CellData, reduce
+from schemas.report import Counts, Estimate, Finding, Report, Sensitivity, Verdict
+from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare
 from verify.estimates import STATISTICS, standard_table
 from verify.golds import check_golds, compare_golds, read_benchmark
-from verify.grades import DatasetGrading
+from verify.grades import DatasetGrading, Judge
 from verify.grades import bind as bind_grading
 from verify.integrity import check_integrity
-from verify.partial import Partial, merge
+from verify.partial import Partial, Tally, merge
 from verify.release import Release, Shard, dataset_of, open_release, setting_of
+from verify.sensitivity import compare_gradings
 from verify.shard import read_shard
 
 Progress = Callable[[int, int], None]
@@ -46,6 +47,7 @@ def verify_release(
     claims: str | Path | None = None,
     questions: str | Path | None = None,
     policy: str | None = None,
+    grader: Judge | None = None,
     jobs: int = 1,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -53,7 +55,9 @@ def verify_release(
     """Audit a release.
 
     `claims`: a claims file in place of the release's own; `questions`: the reader's copy of the benchmark, JSONL;
-    `policy`: a grading policy in place of the declared ones; `jobs`: processes. Neither prints nor exits.
+    `policy`, `grader`: another policy, or a function (text, gold) → bool or verdict, to grade by a second time; what
+    that would change stands in the report's `sensitivity`, and the verdict stays that of the declared policies.
+    `jobs`: processes; with more than one, `grader` must be importable by name. Neither prints nor exits.
     Raises ReleaseError where there is nothing to audit, UsageError where an argument cannot be used.
     """
     limits = limits or Limits()
@@ -62,20 +66,36 @@ def verify_release(
     published = None if claims_path is None else read_claims(claims_path, limits=limits)
     bound = [] if published is None or claims_path is None else bind_claims(published, name=claims_path.name)
     benchmark = None if questions is None else read_benchmark(Path(questions), limits=limits)
-    grading = bind_grading(release, policy)
+    grading = bind_grading(release)
 
-    merged = merge(_map(release, grading, jobs, progress))
-    usable = {name: np.array([gold is not None for gold in g.golds], dtype=np.bool_) for name, g in grading.items()}
-    grid = reduce(release, merged, usable)
+    grid, tallies = _count(release, grading, jobs, progress)
 
     findings = [*check_checksums(release.root, limits=limits), *release.findings]
     for name, dataset in release.questions.items():
         findings.append(check_golds(dataset, grading[name]))
         if benchmark is not None:
             findings += compare_golds(dataset, grading[name], benchmark)
-    findings += check_integrity(release, grid, merged.tallies, foreign_grading=_foreign(published))
-    findings += compare(release, grid.cells, bound)
-    return Audit(_report(release, findings, [row for data in grid.cells for row in _estimates(data)]), claims_path)
+    findings += check_integrity(release, grid, tallies, foreign_grading=_foreign(published))
+    checked = compare(release, grid.cells, bound)
+
+    sensitivity = None
+    if policy is not None or grader is not None:
+        other, _ = _count(release, bind_grading(release, policy=policy, judge=grader), jobs, progress)
+        label = policy if grader is None else f"{grader.__module__}:{getattr(grader, '__qualname__', 'grader')}"
+        sensitivity = compare_gradings(
+            release, grid.cells, other.cells, checked, compare(release, other.cells, bound), name=label or ""
+        )
+    estimates = [row for data in grid.cells for row in _estimates(data)]
+    return Audit(_report(release, findings + checked, estimates, sensitivity), claims_path)
+
+
+def _count(
+    release: Release, grading: dict[str, DatasetGrading], jobs: int, progress: Progress | None
+) -> tuple[Grid, Mapping[tuple[str, int], Tally]]:
+    """Map every shard, merge, and align to the grid."""
+    merged = merge(_map(release, grading, jobs, progress))
+    usable = {name: np.array([gold is not None for gold in g.golds], dtype=np.bool_) for name, g in grading.items()}
+    return reduce(release, merged, usable), merged.tallies
 
 
 def _map(
@@ -122,7 +142,9 @@ def _estimates(data: CellData) -> Iterator[Estimate]:
         )
 
 
-def _report(release: Release, findings: list[Finding], estimates: list[Estimate]) -> Report:
+def _report(
+    release: Release, findings: list[Finding], estimates: list[Estimate], sensitivity: Sensitivity | None
+) -> Report:
     errors = [finding.verdict for finding in findings if finding.severity == "error"]
     verdict: Verdict = "confirmed"
     if "unverifiable" in errors:
@@ -143,4 +165,5 @@ def _report(release: Release, findings: list[Finding], estimates: list[Estimate]
         ),
         findings=findings,
         estimates=estimates,
+        sensitivity=sensitivity,
     )

@@ -9,7 +9,7 @@ from schemas.manifest import Cell
 from schemas.reading import Problem, read_lines, unreadable_number
 from schemas.record import ANSWER_ROLES, Generation, Record
 from schemas.report import RecordRef
-from verify.grades import DatasetGrading, grade_answer
+from verify.grades import DatasetGrading, grade_answer, judged
 from verify.partial import (
     NONE,
     AnswerColumns,
@@ -213,6 +213,9 @@ class _ShardReader:
                 else:
                     grade, leniency, form = self.graded(extraction.answer, gold)
                     vote = votes.setdefault(form, len(votes))
+                if self.grading.judge is not None:
+                    where = f"{self.shard.file}, line {line}, generation {generation.index}"
+                    grade, leniency = judged(self.grading.judge, generation.text, gold, where), 0
             claim = generation.claimed
             if claim is not None and claim.answer is not None and vote != NONE:
                 problem = (

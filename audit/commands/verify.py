@@ -13,6 +13,7 @@ from schemas.errors import UsageError
 from schemas.report import Verdict
 from schemas.writing import write_text
 from verify import verify_release
+from verify.grades import load_grader
 
 EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 4}
 
@@ -25,7 +26,8 @@ EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 
     type=click.Path(path_type=Path),
     help="Your own copy of the benchmark (JSONL), to compare golds with.",
 )
-@click.option("--policy", help="Grading policy, in place of the declared ones: gsm8k, math or ror.")
+@click.option("--policy", help="Grade a second time by this policy (gsm8k, math, ror) and show what changes.")
+@click.option("--grader", metavar="PKG.MOD:FN", help="Grade a second time by your function (text, gold).")
 @click.option("--format", "format_", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="Write the report to this file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
@@ -39,6 +41,7 @@ def verify(
     claims: Path | None,
     questions: Path | None,
     policy: str | None,
+    grader: str | None,
     format_: str,
     output: Path | None,
     exit_zero: bool,
@@ -53,7 +56,15 @@ def verify(
     if output is not None and not output.parent.is_dir():
         raise UsageError(f"{output} cannot be written: the folder {output.parent} does not exist.")
     with terminal.progress("Reading generations") as progress:
-        audit = verify_release(release, claims=claims, questions=questions, policy=policy, jobs=jobs, progress=progress)
+        audit = verify_release(
+            release,
+            claims=claims,
+            questions=questions,
+            policy=policy,
+            grader=None if grader is None else load_grader(grader),
+            jobs=jobs,
+            progress=progress,
+        )
     report = audit.report
     style = Style(colour=terminal.colour and output is None, verbose=verbose)
     text = RENDERERS[format_](report, style)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import Estimate, Finding, RecordRef, Report
+from schemas.report import Estimate, Finding, RecordRef, Report, Sensitivity
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
@@ -71,6 +71,10 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
                 f"claims: {len(claims)} published numbers follow at their printed precision (--verbose lists them).",
                 indent=2,
             )
+    if report.sensitivity is not None:
+        line("")
+        for text, indent in _sensitivity(report.sensitivity):
+            line(text, "" if indent else "bold", indent)
     if report.estimates:
         line("")
         console.print(_estimates(report.estimates))
@@ -122,6 +126,18 @@ def _details(finding: Finding) -> list[str]:
     rest = finding.records_total - min(len(finding.records), FIRST_RECORDS)
     if rest > 0:
         lines.append(f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more")
+    return lines
+
+
+def _sensitivity(found: Sensitivity) -> list[tuple[str, int]]:
+    """What another grader would change, as (text, indent)."""
+    lines = [(f"Under grader {found.grader} (the verdict above is by the declared policies)", 0)]
+    changed = f"{found.generations_total:,} generations and {found.records_total:,} outcomes change"
+    lines.append((f"{changed}; {len(found.claims)} published numbers change verdict.", 2))
+    lines += [(f"{change.claim}: {change.declared} → {change.other}: {change.message}", 2) for change in found.claims]
+    lines += [(f"{ref.cell}, {_where(ref)}", 6) for ref in found.records[:FIRST_RECORDS]]
+    if (rest := found.records_total - FIRST_RECORDS) > 0:
+        lines.append((f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more", 6))
     return lines
 
 
