@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -110,7 +109,7 @@ def check_sizes(pools: Sequence[Pool], sizes: Sequence[int]) -> None:
     """ValueError unless `sizes` are increasing whole numbers from 1 to the smallest pool's K."""
     if not pools:
         raise ValueError("a curve needs at least one pool")
-    if not sizes or sizes[0] < 1 or any(b <= a for a, b in itertools.pairwise(sizes)):
+    if not sizes or sizes[0] < 1 or any(b <= a for a, b in pairwise(sizes)):
         raise ValueError("sample sizes must be increasing whole numbers from 1")
     for i, pool in enumerate(pools):
         if pool.size < sizes[-1]:

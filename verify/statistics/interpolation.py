@@ -58,13 +58,12 @@ def curve_at_cost(
         raise ValueError("the mean cost of the curve must increase with the number of samples")
     if cost > x[-1]:
         return Unverifiable(
-            f"a cost of {cost:.6g} lies beyond the curve, which ends at {x[-1]:.6g} with {sizes[-1]} samples"
+            f"a cost of {cost:.6g} lies beyond the curve, which ends at {x[-1]:.6g} with N={sizes[-1]}"
         )
     if cost < x[0]:
         if sizes[0] != 1:
             return Unverifiable(
-                f"a cost of {cost:.6g} lies below the curve, which starts at {x[0]:.6g} with {sizes[0]}
-                samples"
+                f"a cost of {cost:.6g} lies below the curve, which starts at {x[0]:.6g} with N={sizes[0]}"
             )
         return CurvePoint(float(cost), float(y[0]), 0, 0, (1, 1), 0.0, 0.0, clamped=True)
     lower = min(int(np.searchsorted(x, cost, side="right")) - 1, max(len(sizes) - 2, 0))
@@ -99,7 +98,7 @@ class CurveReadings:
 def curves_at_costs(
     costs: NDArray[np.float64], accuracies: NDArray[np.float64], cost: NDArray[np.float64]
 ) -> CurveReadings:
-    """The same rule for many curves: `costs`, `accuracies` (B, S) read at `cost` (B,), clamped at both ends."""
+    """The same rule for many curves: `costs`, `accuracies` (B, S) read at `cost` (B,), ends clamped."""
     rows = np.arange(cost.size)
     last = costs.shape[1] - 1
     lower = np.clip((costs <= cost[:, None]).sum(axis=1) - 1, 0, max(last - 1, 0))
