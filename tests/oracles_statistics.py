@@ -73,3 +73,67 @@ def binary_vote(right, wrong, size):
         elif 2 * hits == size:
             total += Fraction(ways, 2)
     return total / comb(right + wrong, size)
+
+
+def mcnemar_by_counting(first_only, second_only):
+    """Exact and mid-p as fractions, from the binomial coefficients of b + c fair coins."""
+    total, fewer = first_only + second_only, min(first_only, second_only)
+    tail = Fraction(sum(comb(total, k) for k in range(fewer + 1)), 2**total)
+    point = Fraction(comb(total, fewer), 2**total)
+    return min(Fraction(1), 2 * tail), min(Fraction(1), 2 * tail - point)
+
+
+def bootstrap_law(wins, losses, questions):
+    """{sum: probability} of the resampled sum of `wins` differences +1, `losses` -1, the rest 0."""
+    step = {1: wins / questions, -1: losses / questions, 0: 1 - (wins + losses) / questions}
+    law = {0: 1.0}
+    for _ in range(questions):
+        grown = {}
+        for value, chance in law.items():
+            for move, weight in step.items():
+                grown[value + move] = grown.get(value + move, 0.0) + chance * weight
+        law = grown
+    return law
+
+
+def law_quantile(law, probability):
+    """The least sum whose cumulative probability reaches `probability`."""
+    total = 0.0
+    for value in sorted(law):
+        total += law[value]
+        if total >= probability:
+            return value
+    return max(law)
+
+
+def romano_wolf_by_steps(estimates, replicates):
+    """Step-down adjusted p, one hypothesis removed a step, the maximum taken anew over those that remain."""
+    resamples, columns = len(replicates), len(estimates)
+    scales = []
+    for j in range(columns):
+        column = [row[j] for row in replicates]
+        mean = sum(column) / resamples
+        scales.append((sum((v - mean) ** 2 for v in column) / (resamples - 1)) ** 0.5)
+    observed = [abs(e) / s for e, s in zip(estimates, scales, strict=True)]
+    remaining, adjusted, floor = set(range(columns)), [None] * columns, 0.0
+    while remaining:
+        top = max(remaining, key=lambda j: observed[j])
+        exceed = 0
+        for row in replicates:
+            largest = max(abs(row[j] - estimates[j]) / scales[j] for j in remaining)
+            exceed += largest >= observed[top] - 1e-12
+        floor = max(floor, (exceed + 1) / (resamples + 1))
+        adjusted[top] = floor
+        remaining.remove(top)
+    return adjusted
+
+
+def curve_by_hand(costs, accuracies, cost):
+    """Piecewise linear reading, clamped at both ends, written as a walk along the segments."""
+    if cost <= costs[0]:
+        return accuracies[0]
+    for i in range(1, len(costs)):
+        if cost <= costs[i]:
+            share = (cost - costs[i - 1]) / (costs[i] - costs[i - 1])
+            return accuracies[i - 1] + share * (accuracies[i] - accuracies[i - 1])
+    return accuracies[-1]

@@ -16,6 +16,7 @@ from verify.statistics.bootstrap import (
     bootstrap_means,
     check_resampling,
     comparison,
+    empty_columns,
     studentise,
     weight_chunks,
 )
@@ -153,15 +154,13 @@ def _reestimate(
     off = linear - linear.mean(axis=0)
     stacked = np.concatenate([accuracy, cost, y, x, off, off**2], axis=1)
     ends = np.cumsum([count, count, sizes, sizes, count, count])[:-1]
-    values = np.empty((resamples, count))
-    t = np.empty((resamples, count))
+    values, t = empty_columns(resamples, count), empty_columns(resamples, count)
     unmatched = np.zeros(count, dtype=np.int64)
     for rows, weights in weight_chunks(n, resamples, rng=rng):
         right, spent, height, price, shift, square = np.split(weights @ stacked / n, ends, axis=1)
-        for column in range(count):
-            reading = curves_at_costs(price, height, spent[:, column])
-            values[rows, column] = right[:, column] - reading.accuracy
-            unmatched[column] += np.count_nonzero(reading.unmatched)
+        reading = curves_at_costs(price, height, spent)
+        values[rows] = right - reading.accuracy
+        unmatched += reading.unmatched
         t[rows] = studentise(shift, square, off, n)
     replicates = Replicates(
         questions=n,

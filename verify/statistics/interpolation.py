@@ -85,28 +85,31 @@ def curve_at_cost(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveReadings:
-    """One curve a resample read at one cost a resample.
+    """One curve a resample, read at C costs a resample.
 
-    `accuracy` (B,); `unmatched` (B,) bool, where that resample's cost lies past its curve (or its curve has
-    no increasing cost there) and the last accuracy reached stands in.
+    `accuracy` (B, C); `unmatched` (C,) resamples whose cost lies past their curve (or whose curve
+    has no increasing cost there), where the last accuracy reached stands in.
     """
 
     accuracy: NDArray[np.float64]
-    unmatched: NDArray[np.bool_]
+    unmatched: NDArray[np.int64]
 
 
 def curves_at_costs(
     costs: NDArray[np.float64], accuracies: NDArray[np.float64], cost: NDArray[np.float64]
 ) -> CurveReadings:
-    """The same rule for many curves: `costs`, `accuracies` (B, S) read at `cost` (B,), ends clamped."""
-    rows = np.arange(cost.size)
+    """The same for many curves: `costs`, `accuracies` (B, S) read at `cost` (B, C), ends clamped."""
     last = costs.shape[1] - 1
-    lower = np.clip((costs <= cost[:, None]).sum(axis=1) - 1, 0, max(last - 1, 0))
+    lower = np.zeros(cost.shape, dtype=np.int64)
+    for size in range(1, last):
+        lower += costs[:, size, None] <= cost
     upper = np.minimum(lower + 1, last)
-    start = costs[rows, lower]
-    span = costs[rows, upper] - start
+    start = np.take_along_axis(costs, lower, axis=1)
+    span = np.take_along_axis(costs, upper, axis=1) - start
     flat = span <= 0
-    weight = np.clip((cost - start) / np.where(flat, 1.0, span), 0.0, 1.0)
-    low = accuracies[rows, lower]
-    reading = low + weight * (accuracies[rows, upper] - low)
-    return CurveReadings(reading, (cost > costs[:, -1]) | (flat & (cost > start)))
+    span[flat] = 1.0
+    weight = np.minimum(np.maximum((cost - start) / span, 0.0), 1.0)
+    low = np.take_along_axis(accuracies, lower, axis=1)
+    reading = low + weight * (np.take_along_axis(accuracies, upper, axis=1) - low)
+    lost = (cost > costs[:, -1:]) | (flat & (cost > start))
+    return CurveReadings(reading, np.count_nonzero(lost, axis=0))
