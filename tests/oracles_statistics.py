@@ -106,6 +106,13 @@ def law_quantile(law, probability):
     return max(law)
 
 
+def holm_by_closed_testing(p_values):
+    """By the closure of Bonferroni tests: the largest |I| min p over the sets I that hold each one."""
+    indices = range(len(p_values))
+    sets = [s for size in indices for s in combinations(indices, size + 1)]
+    return [min(1.0, max(len(s) * min(p_values[j] for j in s) for s in sets if i in s)) for i in indices]
+
+
 def romano_wolf_by_steps(estimates, replicates):
     """Step-down adjusted p, one hypothesis removed a step, the maximum taken anew over those that remain."""
     resamples, columns = len(replicates), len(estimates)

@@ -84,7 +84,7 @@ def test_a_printed_value_is_an_interval():
     assert not Tolerance(0.1, 0.2, 0.99).admits(0.0, 0.09)
 
 
-def pools(rng, count=30):
+def pools(rng, count=12):
     found = []
     for _ in range(count):
         answers = rng.integers(0, 4, 12)
@@ -99,21 +99,21 @@ def test_the_error_of_a_claimed_curve_is_that_of_repeated_runs():
     cost = float(exact.mean_cost[0] * 0.4 + exact.mean_cost[1] * 0.6)
     point = curve_at_cost(sizes, exact.mean_cost, exact.mean_accuracy, cost)
     runs, readings = [], []
-    for _ in range(300):
+    for _ in range(250):
         drawn = monte_carlo_curve(data, sizes, rng=rng, draws=20)
         runs.append(drawn.mean_accuracy)
         readings.append(curve_at_cost(sizes, drawn.mean_cost, drawn.mean_accuracy, cost).accuracy)
-    # A standard deviation from 300 runs is known to about 4%.
-    np.testing.assert_allclose(np.std(runs, axis=0), curve_error(exact, 20), rtol=0.16)
+    # A standard deviation from 250 runs is known to 4.5%.
+    np.testing.assert_allclose(np.std(runs, axis=0), curve_error(exact, 20), rtol=0.18)
     fresh = np.std(readings)
     bound = curve_error_at_cost(exact, point, 20)
     assert fresh < bound < 1.6 * fresh  # fresh draws at each size add in squares, the bound adds
-    assert point.accuracy == pytest.approx(np.mean(readings), abs=4 * fresh / math.sqrt(300) + 2e-3)
+    assert point.accuracy == pytest.approx(np.mean(readings), abs=4 * fresh / math.sqrt(250) + 2e-3)
 
 
 def test_at_a_size_the_error_is_that_of_a_draw_with_its_cost():
-    # Two answers, right costs 10 and wrong 30; N = 1: A - s C is 1 - 10 s or -30 s, so its variance is
-    # (1 + 20 s)^2 / 4, with s = (1/2 - 1/2) / 20 = 0 under random ties and (1 - 1/2) / 20 when ties are right.
+    # Two answers, right costs 10 and wrong 30; N = 1: A - s C is 1 - 10 s or -30 s, of variance
+    # (1 + 20 s)^2 / 4, with s = (1/2 - 1/2) / 20 under random ties and (1 - 1/2) / 20 when ties are right.
     pool = Pool([0, 1], [True, False], costs=[10.0, 30.0])
     for ties, slope in ((TieRule.RANDOM, 0.0), (TieRule.RIGHT, 0.5 / 20)):
         curve = exact_curve([pool], [1, 2], ties=ties)
@@ -125,9 +125,6 @@ def test_at_a_size_the_error_is_that_of_a_draw_with_its_cost():
 
 def test_normal_tolerance_and_its_limits():
     tolerance = normal_tolerance(0.5, 0.01, confidence=0.95)
-    assert (tolerance.low, tolerance.high) == (
-        pytest.approx(0.5 - 0.0196, abs=1e-4),
-        pytest.approx(0.5196, abs=1e-4),
-    )
+    assert (tolerance.low, tolerance.high) == pytest.approx((0.4804, 0.5196), abs=1e-4)
     with pytest.raises(ValueError, match="at least 1 draw"):
         curve_error(exact_curve([Pool([0], [True])], [1]), 0)
