@@ -3,7 +3,8 @@
 One noun a module:
 
     pool            one question's K answers: classes, correctness, costs; tie rules, unparsed policies
-    curve           the exact self-consistency curve, every N from one pass   (contest: its polynomials)
+    curve           the exact self-consistency curve, every N from one pass
+                    (contest: who stands against whom; generating: the polynomials that count the wins)
     montecarlo      the same curve from a number of random draws, with its own standard error
     cost            what a record costs: tokens, latency, money, FLOPs
     interpolation   the curve read at a cost
@@ -14,6 +15,7 @@ One noun a module:
     multiplicity    Holm over declared families, Romano-Wolf over joint replicates
     sign            sign test and cluster sign test, sidedness stated
     precision       standard errors of paired differences, power, the smallest detectable effect
+    control         one greedy answer against one sampled answer
     subset          complete cases and per-level splits
     tolerance       how far a stochastic claim may lie from our value by Monte-Carlo error alone
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.statistics.contest import Contest, binomial_weights, contests, winning_weights
+from verify.statistics.contest import Contest, contests
+from verify.statistics.generating import binomial_weights, winning_weights
 from verify.statistics.pool import Pool, TieRule, UnparsedPolicy
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def exact_curve(
     Raises ValueError if there is no pool, if `sizes` is empty, not increasing or below 1, or if a pool is
     smaller than the largest size asked for: a vote over more answers than were released cannot be computed.
 
-    Method: hypergeometric counting by generating functions, [1] ch. 2 and 3; see `verify.statistics.contest`.
+    Method: hypergeometric counting by generating functions, [1] ch. 2 and 3; see
+    `verify.statistics.generating`.
 
     [1] H. S. Wilf, generatingfunctionology, 2nd ed., Academic Press, 1994.
 

@@ -38,7 +38,7 @@ class UnparsedPolicy(StrEnum):
     """Each unparsed answer is a wrong class of its own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Pool:
     """The K answers of one question in pool order.
 
