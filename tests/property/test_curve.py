@@ -35,10 +35,9 @@ def assert_matches_enumeration(raw):
     sizes = range(1, pool.size + 1)
     truths = {unparsed: enumerated_curve(*raw, unparsed.value, sizes) for unparsed in UnparsedPolicy}
     for ties, unparsed in RULES:
-        if ties is TieRule.FIRST:
-            continue  # over unordered subsets it is `random`; the ordered oracle has its own test
         curve = exact_curve([pool], sizes, ties=ties, unparsed=unparsed)
-        truth = truths[unparsed][ties.value]
+        # Over unordered subsets `first` is `random`; the enumeration of all orders has its own test below.
+        truth = truths[unparsed]["random" if ties is TieRule.FIRST else ties.value]
         for column, size in enumerate(sizes):
             accuracy, cost, joint, variance = (float(x) for x in truth[size])
             assert abs(curve.accuracy[0, column] - accuracy) <= 1e-12, (ties, unparsed, size)
@@ -48,7 +47,7 @@ def assert_matches_enumeration(raw):
 
 
 @settings(max_examples=200)
-@given(raw_pools(most=8))
+@given(raw_pools(most=10))
 def test_exact_curve_is_the_enumeration_of_all_subsets(raw):
     assert_matches_enumeration(raw)
 
@@ -102,6 +101,18 @@ def test_two_answers_under_random_ties_are_as_good_as_one(size):
     pool = Pool([0] * 5 + [1] * 11 + [2] * 2, [True] * 5 + [False] * 13)
     curve = exact_curve([pool], [1, 2, size + 1])
     assert curve.accuracy[0, 1] == pytest.approx(curve.accuracy[0, 0], abs=1e-14)
+
+
+def test_two_answers_beat_one_where_unparsed_answers_abstain():
+    # One right, one unparsed: the pair is decided by the right one alone; a class or a singleton would tie
+    # with it.
+    pool = Pool([0, 0], [True, False], parsed=[True, False])
+    pairs = {u: exact_curve([pool], [1, 2], unparsed=u).accuracy[0].tolist() for u in UnparsedPolicy}
+    assert pairs == {
+        UnparsedPolicy.ABSTAIN: [0.5, 1.0],
+        UnparsedPolicy.CLASS: [0.5, 0.5],
+        UnparsedPolicy.SINGLETONS: [0.5, 0.5],
+    }
 
 
 def test_at_two_answers_the_tie_rule_alone_spans_a_wide_range():

@@ -39,6 +39,10 @@ def test_rounds_need_not_be_numbered_from_zero_and_chains_add_up():
     assert sequential_latency([0, 0, 0], [9, -2, 4], [1, 10, 100], 1).tolist() == [111]
 
 
+def test_equal_rounds_of_neighbouring_records_stay_apart():
+    assert sequential_latency([0, 1], [0, 0], [3, 5], 2).tolist() == [3, 5]
+
+
 def test_money_prices_reading_and_writing_apart():
     price = Price(per_million_prompt=2.0, per_million_completion=10.0, currency="USD")
     # question 0: 180 read and 150 written

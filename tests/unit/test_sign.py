@@ -12,6 +12,7 @@ from verify.statistics.sign import cluster_sign_test, sign_test
         (3, 0, "greater", 1.0),
         (3, 0, "two-sided", 1 / 4),
         (2, 1, "less", 4 / 8),
+        (0, 3, "two-sided", 1 / 4),
         (1, 1, "two-sided", 1.0),
         (5, 15, "greater", sum(math.comb(20, k) for k in range(15, 21)) / 2**20),
     ],

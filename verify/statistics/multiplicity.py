@@ -98,8 +98,7 @@ def romano_wolf(estimates: ArrayLike, replicates: ArrayLike) -> RomanoWolf:
     statistic = np.where(flat, 0.0, np.abs(centre) / scale)
     moved = np.where(flat, 0.0, np.abs(values - centre) / scale)
     order = np.argsort(-statistic, kind="stable")
-    order = order[~flat[order]]
-    adjusted = np.ones(centre.shape)
+    adjusted = np.empty(centre.shape)
     # From the least column up: the maximum over those still in play grows by one column a step.
     largest = np.zeros(values.shape[0])
     reached = np.empty(order.size)

@@ -87,8 +87,9 @@ def difference_within(
     """The equal-cost difference of one method on a subset.
 
     `matched="within"` reads the subset's own curve at the method's mean cost on the subset. `"overall"` keeps
-    the weights of all questions, so that the subsets' differences average to the whole. SMRL's difficulty
-    table can only be the former: two of its rows do not average to its Table 2 within rounding.
+    the weights of all questions, so that the subsets' differences average to the whole. SMRL does not say
+    which its difficulty table is: two of its rows miss the average by .2 points, more than rounding allows,
+    but no more than a curve drawn anew would move.
 
     `curve_*` (Q, S), `method_*` (Q,) over all questions. Unverifiable for an empty subset and beyond the
     curve. Raises ValueError for unequal question sets or values that are not finite.
