@@ -64,8 +64,9 @@ def test_one_curve_and_many_curves_agree_with_a_walk_along_the_segments(steps, c
         assert cost > costs[-1]
 
 
-def test_a_resample_without_increasing_cost_counts_as_unmatched():
-    reading = curves_at_costs(np.zeros((1, 3)), np.array([[0.1, 0.2, 0.3]]), np.array([[5.0]]))
+@pytest.mark.parametrize("cost", [0.0, 5.0])
+def test_a_resample_without_increasing_cost_counts_as_unmatched(cost):
+    reading = curves_at_costs(np.zeros((1, 3)), np.array([[0.1, 0.2, 0.3]]), np.array([[cost]]))
     assert reading.unmatched.tolist() == [1]
     assert np.isfinite(reading.accuracy).all()
 

@@ -13,10 +13,11 @@ from verify.statistics.generating import binomial_weights, winning_weights
 from verify.statistics.pool import Pool, TieRule, UnparsedPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+_BLOCK = 1 << 19
 _LARGEST_HALVED = 1000  # 2^-1000 is still a normal float, with room for costs on top
 
 
@@ -70,8 +71,7 @@ def exact_curve(
 
     >>> pool = Pool([7, 7, 9], [True, True, False], costs=[10, 20, 30])
     >>> curve = exact_curve([pool], [1, 2, 3])
-    >>> [round(float(a), 6) for a in curve.accuracy[0]]  # two right answers of three; one tie of two in three
-    pairs
+    >>> [round(float(a), 6) for a in curve.accuracy[0]]  # two of three pairs tie: 1/3 + 2/3 * 1/2
     [0.666667, 0.666667, 1.0]
     """
     check_sizes(pools, sizes)
@@ -81,14 +81,17 @@ def exact_curve(
     field = [contest for i, pool in enumerate(pools) for contest in contests(i, pool, ties, unparsed)]
     small = [c for c in field if c.costs.size <= _LARGEST_HALVED]
     if small:
-        weight, cost = winning_weights(small, len(pools), sizes, ties, 0.5)
+        for block in _blocks(small):
+            weight, cost = winning_weights(block, len(pools), sizes, ties, 0.5)
+            wins += weight
+            paid += cost
         common = int(largest[largest <= _LARGEST_HALVED].max())
         rows = np.minimum(largest, common)[:, None]
         total = binomial_weights(common, max(sizes), 0.5)[rows, np.asarray(sizes)]
-        wins, paid = weight / total, cost / total
+        wins, paid = wins / total, paid / total
     for size in sorted({c.costs.size for c in field if c.costs.size > _LARGEST_HALVED}):
         for column, n in enumerate(sizes):
-            group: list[Contest] = [c for c in field if c.costs.size == size]
+            group = [c for c in field if c.costs.size == size]
             weight, cost = winning_weights(group, len(pools), [n], ties, n / size)
             whole = float(binomial_weights(size, n, n / size)[size, n])
             wins[:, column] += weight[:, 0] / whole
@@ -105,6 +108,13 @@ def exact_curve(
         cost_variance=spread[:, None] * n_drawn * (1.0 - n_drawn / largest[:, None]),
         cost_correct=paid,
     )
+
+
+def _blocks(field: list[Contest]) -> Iterator[list[Contest]]:
+    """Contests in batches of bounded memory: a contest takes up to K^2 rows under the rule `index`."""
+    step = max(1, _BLOCK // max(c.costs.size for c in field) ** 2)
+    for start in range(0, len(field), step):
+        yield field[start : start + step]
 
 
 def check_sizes(pools: Sequence[Pool], sizes: Sequence[int]) -> None:

@@ -111,5 +111,5 @@ def curves_at_costs(
     weight = np.minimum(np.maximum((cost - start) / span, 0.0), 1.0)
     low = np.take_along_axis(accuracies, lower, axis=1)
     reading = low + weight * (np.take_along_axis(accuracies, upper, axis=1) - low)
-    lost = (cost > costs[:, -1:]) | (flat & (cost > start))
+    lost = (cost > costs[:, -1:]) | (flat & (upper > lower))
     return CurveReadings(reading, np.count_nonzero(lost, axis=0))
