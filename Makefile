@@ -36,6 +36,9 @@ check: $(VENV)/.dev  ## formatting, lint, types, import contracts
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 
+bench-stats: $(VENV)/.core  ## speed of the statistics core against SciPy (one thread)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_stats.py
+
 format: $(VENV)/.dev  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
