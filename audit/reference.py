@@ -11,7 +11,9 @@ def reference() -> str:
     """Every command with its help, as Markdown."""
     parts = ["# Command line", "", "Written by `make docs` from the commands themselves.", ""]
     for path, command in _walk(audit, "audit", None):
-        context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+        context = click.Context(
+            command, info_name=path, max_content_width=100, terminal_width=100, help_option_names=["-h", "--help"]
+        )
         parts += [f"## `{path}`", "", "```", command.get_help(context), "```", ""]
     return "\n".join(parts)
 

@@ -94,9 +94,7 @@ def bench_bootstrap(rng: np.random.Generator) -> None:
 
     def six_fixed() -> None:
         for _ in range(SETTINGS):
-            bootstrap_at_equal_cost(
-                sizes, curve.cost, curve.accuracy, cost, correct, rng=rng, design=Design.FIXED
-            )
+            bootstrap_at_equal_cost(sizes, curve.cost, curve.accuracy, cost, correct, rng=rng, design=Design.FIXED)
 
     line("re-estimated, 42 methods of one question set", cpu(one_question_set), 0.2)
     line("re-estimated, 6 question sets x 7 methods", cpu(six_settings))
@@ -107,9 +105,7 @@ def bench_bootstrap(rng: np.random.Generator) -> None:
 
     def scipy_each(batch: int | None) -> None:
         for column in differences.T:
-            stats.bootstrap(
-                (column,), np.mean, n_resamples=RESAMPLES, method="percentile", batch=batch, rng=rng
-            )
+            stats.bootstrap((column,), np.mean, n_resamples=RESAMPLES, method="percentile", batch=batch, rng=rng)
 
     def scipy_together(batch: int) -> None:
         stats.bootstrap(
@@ -127,13 +123,8 @@ def bench_bootstrap(rng: np.random.Generator) -> None:
         )
 
     means = {f"fixed, one call each, batch {b}": cpu(lambda b=b: scipy_each(b), 3) for b in (None, 500)}
-    means |= {
-        f"fixed, one call for 42, batch {b}": cpu(lambda b=b: scipy_together(b), 3) for b in (100, 1000)
-    }
-    matched = {
-        f"re-estimated, one call for 7, batch {b}": cpu(lambda b=b: scipy_equal_cost(b), 3)
-        for b in (100, 1000)
-    }
+    means |= {f"fixed, one call for 42, batch {b}": cpu(lambda b=b: scipy_together(b), 3) for b in (100, 1000)}
+    matched = {f"re-estimated, one call for 7, batch {b}": cpu(lambda b=b: scipy_equal_cost(b), 3) for b in (100, 1000)}
     for name, seconds in (means | matched).items():
         line(f"scipy.stats.bootstrap, {name}", seconds)
     lean = cpu(lambda: percentiles_only(differences, rng))
@@ -144,9 +135,7 @@ def bench_bootstrap(rng: np.random.Generator) -> None:
 
 
 def percentiles_only(differences: NDArray[np.float64], rng: np.random.Generator) -> None:
-    values = np.concatenate(
-        [weights @ differences for _, weights in weight_chunks(QUESTIONS, RESAMPLES, rng=rng)]
-    )
+    values = np.concatenate([weights @ differences for _, weights in weight_chunks(QUESTIONS, RESAMPLES, rng=rng)])
     for column in np.ascontiguousarray(values.T / QUESTIONS):
         percentile_interval(column)
         bootstrap_p_value(column)
@@ -184,9 +173,7 @@ def bench_curves(rng: np.random.Generator) -> None:
 
 
 def bench_growth(rng: np.random.Generator) -> None:
-    print(
-        "growth, one question, every N up to K/2, ties random (exponent: log2 of the ratio to half the size)"
-    )
+    print("growth, one question, every N up to K/2, ties random (exponent: log2 of the ratio to half the size)")
     before = None
     for size in (64, 128, 256, 512):
         pools = [scattered_pool(size, rng) for _ in range(2)]

@@ -445,6 +445,7 @@ def _cell(plan: Plan, cell_id: str, method: _Method) -> Cell:
         selection=Selection() if method.rule == "selected" else None,
         sampling=Sampling(temperature=method.temperature),
         token_cap=plan.token_cap,
+        pool=method.turns is _pool,
         calls={role: CallRange(min=low, max=high) for role, (low, high) in method.calls(plan).items()},
     )
 

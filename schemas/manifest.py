@@ -114,6 +114,13 @@ class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         "abstain"
     )
     selection: Annotated[Selection | None, Meta(description="For decision rule `selected`.")] = None
+    pool: Annotated[
+        bool,
+        Meta(
+            description="Whether these are the independent samples that the setting's other methods are compared "
+            "with at equal cost. At most one cell of a setting."
+        ),
+    ] = False
     parameters: Annotated[
         dict[str, str | int | float | bool] | None,
         Meta(description="The method's own parameters, such as N or R."),

@@ -74,6 +74,29 @@ class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     high: Annotated[float | None, Meta(description="Greatest value that unseen records or ties allow.")] = None
 
 
+class EqualCost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One method against the sampling curve of its setting, at the method's own mean cost."""
+
+    cell: str
+    setting: str
+    questions: Annotated[int, Meta(description="Questions known in the cell and in the pool.")]
+    accuracy: float
+    cost: Annotated[float, Meta(description="Mean over questions, in `unit`.")]
+    unit: Annotated[str, Meta(description="completion, total or latency (tokens), money, flops.")]
+    baseline: Annotated[float, Meta(description="Exact accuracy of the curve at that cost.")]
+    clamped: Annotated[bool, Meta(description="The method costs less than one sample, which stands in.")]
+    difference: float
+    error: Annotated[float, Meta(description="Standard error of the difference.")]
+    ci_low: Annotated[float | None, Meta(description="95% percentile interval; null where there is none.")]
+    ci_high: float | None
+    t_low: Annotated[float | None, Meta(description="95% bootstrap-t interval beside it; null where there is none.")]
+    t_high: float | None
+    p_value: float
+    p_holm: Annotated[float | None, Meta(description="Within the declared family, else the setting.")]
+    few_differences: Annotated[bool, Meta(description="Fewer than ten questions differ: the interval is too narrow.")]
+    verdict: Annotated[str, Meta(description="In words, with what the interval still permits.")]
+
+
 class ClaimChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A published number whose verdict depends on the grader."""
 
@@ -115,6 +138,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     counts: Counts
     findings: list[Finding]
     estimates: list[Estimate]
+    equal_cost: Annotated[list[EqualCost], Meta(description="Empty where no cell is declared as a `pool`.")] = []
     sensitivity: Annotated[
         Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")
     ] = None

@@ -1,14 +1,18 @@
 """What several tests need: where the public releases are, small releases built by hand, running the command line."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from audit.cli import main
 from schemas.manifest import Cell, Dataset, Manifest, Model
 from schemas.reading import Limits
 from schemas.record import Generation, Question, Record
@@ -35,9 +39,30 @@ def public_data() -> Path:
     return folder
 
 
-def run_audit(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own."""
-    return subprocess.run(
+@dataclass(frozen=True)
+class Ran:
+    """What a call of the command line left."""
+
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def run_audit(*arguments: str | Path) -> Ran:
+    """The command line in this process: quick, and with the same streams and exit codes as a process of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    code: object = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+    return Ran(out.getvalue(), err.getvalue(), code if isinstance(code, int) else 1)
+
+
+def start_audit(*arguments: str | Path, cwd: Path | None = None) -> Ran:
+    """The command line in a process of its own: for what depends on one."""
+    done = subprocess.run(
         [sys.executable, "-m", "audit", *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -45,6 +70,7 @@ def run_audit(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Com
         timeout=120,
         cwd=cwd,
     )
+    return Ran(done.stdout, done.stderr, done.returncode)
 
 
 def sample(index: int, text: str | None, **fields: object) -> Generation:
@@ -87,7 +113,7 @@ def write_release(
 def load(root: Path) -> CellData:
     """The first cell of a release that `write_release` wrote, as statistics see it."""
     release = open_release(root, limits=Limits())
-    grading = bind(release, None)
+    grading = bind(release)
     merged = merge(read_shard(release, shard, grading["d"]) for shard in release.shards)
     usable = {"d": np.array([gold is not None for gold in grading["d"].golds])}
     return reduce(release, merged, usable).cells[0]

@@ -32,6 +32,7 @@ class CellData:
     completion_tokens: IntArray
     """By question; NONE where a count is missing."""
     prompt_tokens: IntArray
+    latency: IntArray
     pick: IntArray
     claimed_correct: IntArray
     claimed_answer: IntArray
@@ -123,6 +124,7 @@ def _cell(
         gold_usable=gold_usable[questions.dataset.id][expected],
         completion_tokens=by_question(records.completion_tokens, NONE),
         prompt_tokens=by_question(records.prompt_tokens, NONE),
+        latency=by_question(records.latency, NONE),
         pick=by_question(records.pick, NONE),
         claimed_correct=by_question(records.claimed_correct, NONE),
         claimed_answer=by_question(records.claimed_answer, NONE),

@@ -6,37 +6,42 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from schemas.report import Diagnosis, Finding, PrintedClaim, RecordRef, Verdict
-from verify.cells import CellData
 from verify.claims import BoundClaim
 from verify.diagnosis import diagnose
 from verify.estimates import STATISTICS, EstimateUnit, Unavailable, Value, estimate, wrong_parameter
 from verify.findings import finding
+from verify.inferences import INFERENCES, Inference
 from verify.printed import Printed, parse_printed
 from verify.release import Release
+from verify.settings import Study
 
 PERCENT = Fraction(1, 100)
 
 
-def compare(release: Release, cells: Sequence[CellData], claims: Sequence[BoundClaim]) -> list[Finding]:
+def compare(release: Release, study: Study, claims: Sequence[BoundClaim]) -> list[Finding]:
     """One finding a claim, in the order of the claims file."""
-    by_id = {data.cell.id: data for data in cells}
-    return [_check(release, by_id, claim) for claim in claims]
+    return [_check(release, study, claim) for claim in claims]
 
 
-def _check(release: Release, cells: Mapping[str, CellData], claim: BoundClaim) -> Finding:
-    if claim.cell not in cells:
-        return _open(claim, f"the release declares no cell {claim.cell!r}{_meant(claim.cell, cells)}")
-    if claim.statistic not in STATISTICS:
-        return _open(claim, f"there is no statistic {claim.statistic!r}{_meant(claim.statistic, STATISTICS)}")
-    if problem := wrong_parameter(claim.statistic, claim.parameters):
+def _check(release: Release, study: Study, claim: BoundClaim) -> Finding:
+    if claim.cell not in study.cells:
+        return _open(claim, f"the release declares no cell {claim.cell!r}{_meant(claim.cell, study.cells)}")
+    described = STATISTICS.get(claim.statistic) or INFERENCES.get(claim.statistic)
+    if described is None:
+        known = {**STATISTICS, **INFERENCES}
+        return _open(claim, f"there is no statistic {claim.statistic!r}{_meant(claim.statistic, known)}")
+    if problem := wrong_parameter(claim.statistic, described.parameters, claim.parameters):
         return _open(claim, problem)
-    unit = STATISTICS[claim.statistic].unit
+    unit = described.unit
     try:
         printed = _in_natural_units(parse_printed(claim.text, claim.rounding), claim, unit)
     except ValueError as error:
         return _open(claim, str(error))
-    data = cells[claim.cell]
-    ours = estimate(data, claim.statistic, claim.parameters)
+    data = study.cells[claim.cell]
+    if isinstance(described, Inference):
+        ours: Value | Unavailable = described.compute(study, claim.cell, claim.parameters)
+    else:
+        ours = estimate(data, claim.statistic, claim.parameters)
     if isinstance(ours, Unavailable):
         return _open(claim, ours.reason.rstrip("."))
     verdict, message = _judge(claim, printed, ours, unit)
@@ -53,7 +58,7 @@ def _check(release: Release, cells: Mapping[str, CellData], claim: BoundClaim) -
         message,
         claim=PrintedClaim(text=claim.text, source=claim.source),
         estimate=float(ours.value),
-        exact=f"{ours.value.numerator}/{ours.value.denominator}",
+        exact=f"{ours.value.numerator}/{ours.value.denominator}" if ours.exact is None else repr(ours.exact),
         tolerance=(
             None if printed.low is None else float(printed.low),
             None if printed.high is None else float(printed.high),
@@ -70,6 +75,8 @@ def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit)
         shown += f" ({ours.tied} tied vote{'s' * (ours.tied > 1)})"
     lead = f"{name}: printed {claim.text}, ours {shown}"
     unknown = ours.total - ours.n
+    if claim.statistic in INFERENCES:
+        return _judge_draws(printed, ours, unit, lead)
     if unknown and not STATISTICS[claim.statistic].bounded:
         return (
             "unverifiable",
@@ -87,6 +94,17 @@ def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit)
             f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}.{alone}"
         )
     return "refuted", f"{lead}{_distance(printed, ours, unit)}."
+
+
+def _judge_draws(printed: Printed, ours: Value, unit: EstimateUnit, lead: str) -> tuple[Verdict, str]:
+    """The verdict on a statistic that rests on random draws: within what honest draws would print, or not."""
+    if ours.n != ours.total:
+        return "unverifiable", f"{lead} over the {ours.n:,} of {ours.total:,} questions that are known in both."
+    allowed = f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}"
+    scope = f"; {ours.chance} allow {allowed}" if ours.chance else ""
+    if printed.meets(ours.low, ours.high):
+        return "confirmed", f"{lead}{scope}."
+    return "refuted", f"{lead}{scope}."
 
 
 def _distance(printed: Printed, ours: Value, unit: EstimateUnit) -> str:
@@ -117,7 +135,7 @@ def show(ours: Value, unit: EstimateUnit) -> str:
     """A value as people read it, with its exact ratio where that is over the questions."""
     plain = _plain(ours.value, unit)
     hits = ours.value * ours.n
-    if unit == "fraction" and hits.denominator == 1:
+    if unit == "fraction" and hits.denominator == 1 and not ours.chance and ours.exact is None:
         return f"{hits.numerator:,} of {ours.n:,} = {plain}"
     return plain
 

@@ -42,6 +42,10 @@ class Value:
     """Questions (or generations) that should be there."""
     tied: int = 0
     """Questions whose vote was tied."""
+    chance: str = ""
+    """Where `low` and `high` are what random draws allow: which draws, in words; "" otherwise."""
+    exact: float | None = None
+    """The value without Monte-Carlo error, where `value` has some and an exact one exists."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,14 @@ def estimate(data: CellData, statistic: str, parameters: Parameters) -> Value | 
     return STATISTICS[statistic].compute(data, parameters)
 
 
-def wrong_parameter(statistic: str, parameters: Parameters) -> str | None:
-    """What is wrong with the parameters of a claim, as a clause, or None."""
-    allowed = STATISTICS[statistic].parameters
+def wrong_parameter(statistic: str, allowed: tuple[str, ...], parameters: Parameters) -> str | None:
+    """What is wrong with the parameters of a claim on a statistic that takes `allowed`, as a clause, or None."""
     for name, value in parameters.items():
         if name not in allowed:
             takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
             return f"{statistic} has no parameter {name!r}; {takes}"
+        if name == "family":
+            continue
         choices = _CHOICES.get(name)
         if choices is not None and value not in choices:
             return f"{name} is {value!r}, and must be one of {', '.join(choices)}"
@@ -331,8 +336,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "tie_rule": get_args(TieRule),
     "unparsed_policy": get_args(UnparsedPolicy),
     "over": ("questions", "generations"),
+    "of": ("difference_at_cost", "judge_minus_majority"),
 }
-_LEAST = {"k": 1, "index": 0}
+_LEAST = {"k": 1, "index": 0, "draws": 0, "resamples": 100}
 
 STATISTICS: dict[str, Statistic] = {
     "accuracy": Statistic(_accuracy, "fraction", ("grades",)),

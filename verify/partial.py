@@ -69,6 +69,8 @@ class RecordColumns:
     """Number of answer-bearing generations of the record, which follow one another in `AnswerColumns`."""
     completion_tokens: NDArray[np.int64]
     prompt_tokens: NDArray[np.int64]
+    latency: NDArray[np.int64]
+    """Completion tokens on the longest dependent chain: over the rounds, the longest call of each."""
     pick: NDArray[np.int32]
     """Position among the record's answers of the one that was selected; NONE where no choice could be read."""
     claimed_correct: NDArray[np.int8]
@@ -85,6 +87,8 @@ class AnswerColumns:
     """Vote class: equal answers of one record have equal numbers; NONE where there is no answer."""
     round: NDArray[np.int32]
     tokens: NDArray[np.int32]
+    prompt: NDArray[np.int32]
+    """Tokens written and read; NONE where they were not counted."""
     score: NDArray[np.float64]
     leniency: NDArray[np.uint8]
     """Bit i: not correct by the policy, but correct by the i-th of `verify.grades.LENIENCIES`."""
@@ -133,6 +137,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "answers": np.int32,
     "completion_tokens": np.int64,
     "prompt_tokens": np.int64,
+    "latency": np.int64,
     "pick": np.int32,
     "claimed_correct": np.int8,
     "claimed_answer": np.int32,
@@ -140,6 +145,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "vote": np.int32,
     "round": np.int32,
     "tokens": np.int32,
+    "prompt": np.int32,
     "score": np.float64,
     "leniency": np.uint8,
     "claimed_vote": np.int32,

@@ -145,6 +145,9 @@ def _check_manifest(manifest: Manifest) -> None:
                     f"{layout.MANIFEST}: cells[{number}].id {cell.id!r} names {what} {name!r}, "
                     f"which `{what}s` does not list; add it there or correct the id."
                 )
+    pools = [setting_of(cell.id) for cell in manifest.cells if cell.pool]
+    if doubled := sorted({setting for setting in pools if pools.count(setting) > 1}):
+        raise ReleaseError(f"{layout.MANIFEST}: two cells of {doubled[0]!r} are its `pool`; only one can be.")
     for family in manifest.families or []:
         for cell_id in family.cells:
             if cell_id not in cells:

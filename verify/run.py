@@ -13,21 +13,26 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Counts, Estimate, Finding, Report, Sensitivity, Verdict
+from schemas.report import Counts, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
 from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare
 from verify.estimates import STATISTICS, standard_table
+from verify.findings import note
 from verify.golds import check_golds, compare_golds, read_benchmark
 from verify.grades import DatasetGrading, Judge
 from verify.grades import bind as bind_grading
+from verify.inferences import judged_interval
 from verify.integrity import check_integrity
 from verify.partial import Partial, Tally, merge
 from verify.release import Release, Shard, dataset_of, open_release, setting_of
 from verify.sensitivity import compare_gradings
+from verify.settings import Inference, Study
 from verify.shard import read_shard
+from verify.spending import Spending
+from verify.statistics.outcome import NoInterval
 
 Progress = Callable[[int, int], None]
 """Called with (shards done, shards in all) after each shard."""
@@ -48,6 +53,8 @@ def verify_release(
     questions: str | Path | None = None,
     policy: str | None = None,
     grader: Judge | None = None,
+    spending: Spending | None = None,
+    seed: int = 0,
     jobs: int = 1,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -57,6 +64,7 @@ def verify_release(
     `claims`: a claims file in place of the release's own; `questions`: the reader's copy of the benchmark, JSONL;
     `policy`, `grader`: another policy, or a function (text, gold) → bool or verdict, to grade by a second time; what
     that would change stands in the report's `sensitivity`, and the verdict stays that of the declared policies.
+    `spending`: the unit of cost that methods are compared at equal amounts of; `seed`: of our own resamples.
     `jobs`: processes; with more than one, `grader` must be importable by name. Neither prints nor exits.
     Raises ReleaseError where there is nothing to audit, UsageError where an argument cannot be used.
     """
@@ -76,17 +84,25 @@ def verify_release(
         if benchmark is not None:
             findings += compare_golds(dataset, grading[name], benchmark)
     findings += check_integrity(release, grid, tallies, foreign_grading=_foreign(published))
-    checked = compare(release, grid.cells, bound)
+    inference = Inference(seed=seed, spending=spending or Spending())
+    study = Study(release.manifest, grid.cells, inference)
+    checked = compare(release, study, bound)
 
     sensitivity = None
     if policy is not None or grader is not None:
         other, _ = _count(release, bind_grading(release, policy=policy, judge=grader), jobs, progress)
         label = policy if grader is None else f"{grader.__module__}:{getattr(grader, '__qualname__', 'grader')}"
         sensitivity = compare_gradings(
-            release, grid.cells, other.cells, checked, compare(release, other.cells, bound), name=label or ""
+            release,
+            grid.cells,
+            other.cells,
+            checked,
+            compare(release, Study(release.manifest, other.cells, inference), bound),
+            name=label or "",
         )
     estimates = [row for data in grid.cells for row in _estimates(data)]
-    return Audit(_report(release, findings + checked, estimates, sensitivity), claims_path)
+    findings += _uncompared(study) + checked
+    return Audit(_report(release, findings, estimates, list(_equal_cost(study)), sensitivity), claims_path)
 
 
 def _count(
@@ -142,8 +158,52 @@ def _estimates(data: CellData) -> Iterator[Estimate]:
         )
 
 
+def _equal_cost(study: Study) -> Iterator[EqualCost]:
+    """The standard comparison of every method with its setting's pool; the curve is exact."""
+    for cell in study.methods():
+        found = study.compare(cell)
+        if isinstance(found, str):
+            continue
+        result, holm = found.result, study.holm(cell)
+        adjusted = None if isinstance(holm, str) else holm
+        intervals = [None if isinstance(i, NoInterval) else i for i in (result.percentile, result.studentised)]
+        ends = [end for interval in intervals for end in ((interval.low, interval.high) if interval else (None, None))]
+        yield EqualCost(
+            cell=cell,
+            setting=setting_of(cell),
+            questions=found.n,
+            accuracy=found.accuracy,
+            cost=found.cost,
+            unit=study.inference.spending.unit,
+            baseline=found.point.accuracy,
+            clamped=found.point.clamped,
+            difference=result.estimate,
+            error=result.error,
+            ci_low=ends[0],
+            ci_high=ends[1],
+            t_low=ends[2],
+            t_high=ends[3],
+            p_value=float(result.p_value),
+            p_holm=adjusted,
+            few_differences=result.few_differences,
+            verdict=judged_interval(result, adjusted),
+        )
+
+
+def _uncompared(study: Study) -> list[Finding]:
+    """Methods that cannot be compared with their pool, and why: a stated gap, never a number that pretends."""
+    reasons = [(cell, study.compare(cell)) for cell in study.methods()]
+    return [
+        note("equal-cost", cell, f"Not compared at equal cost: {why}.") for cell, why in reasons if isinstance(why, str)
+    ]
+
+
 def _report(
-    release: Release, findings: list[Finding], estimates: list[Estimate], sensitivity: Sensitivity | None
+    release: Release,
+    findings: list[Finding],
+    estimates: list[Estimate],
+    equal_cost: list[EqualCost],
+    sensitivity: Sensitivity | None,
 ) -> Report:
     errors = [finding.verdict for finding in findings if finding.severity == "error"]
     verdict: Verdict = "confirmed"
@@ -165,5 +225,6 @@ def _report(
         ),
         findings=findings,
         estimates=estimates,
+        equal_cost=equal_cost,
         sensitivity=sensitivity,
     )

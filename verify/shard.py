@@ -115,6 +115,7 @@ class _ShardReader:
                 len(answers),
                 _total(g.completion_tokens for g in generations),
                 _total(g.prompt_tokens for g in generations),
+                _latency(generations),
                 self.pick(record, line, generations, answers),
                 NONE if claimed is None or claimed.correct is None else claimed.correct,
                 NONE if claimed is None or claimed.answer is None else self.vote_of_claim(claimed.answer, votes),
@@ -235,6 +236,7 @@ class _ShardReader:
                     vote,
                     generation.round,
                     NONE if generation.completion_tokens is None else generation.completion_tokens,
+                    NONE if generation.prompt_tokens is None else generation.prompt_tokens,
                     float("nan") if generation.score is None else generation.score,
                     leniency,
                     flag,
@@ -324,6 +326,16 @@ def _total(counts: Iterable[int | None]) -> int:
             return NONE
         total = count if total == NONE else total + count
     return total
+
+
+def _latency(generations: list[Generation]) -> int:
+    """Completion tokens of the longest call of each round, summed: calls of one round run side by side."""
+    longest: dict[int, int] = {}
+    for generation in generations:
+        if generation.completion_tokens is None:
+            return NONE
+        longest[generation.round] = max(longest.get(generation.round, 0), generation.completion_tokens)
+    return sum(longest.values()) if longest else NONE
 
 
 def _range(low: int, high: int) -> str:

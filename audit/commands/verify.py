@@ -14,6 +14,7 @@ from schemas.report import Verdict
 from schemas.writing import write_text
 from verify import verify_release
 from verify.grades import load_grader
+from verify.spending import COST_UNITS, CostUnit, Prices, Spending
 
 EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 4}
 
@@ -28,6 +29,16 @@ EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 
 )
 @click.option("--policy", help="Grade a second time by this policy (gsm8k, math, ror) and show what changes.")
 @click.option("--grader", metavar="PKG.MOD:FN", help="Grade a second time by your function (text, gold).")
+@click.option(
+    "--cost",
+    type=click.Choice(COST_UNITS),
+    default="completion",
+    show_default=True,
+    help="Methods are compared with sampling at equal amounts of this: tokens generated, tokens read and generated, "
+    "tokens on the longest chain of calls, money (with --prices), or FLOPs.",
+)
+@click.option("--prices", metavar="READ,WRITTEN", help="Money for a million tokens read and a million generated.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the audit's own resamples.")
 @click.option("--format", "format_", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="Write the report to this file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
@@ -42,6 +53,9 @@ def verify(
     questions: Path | None,
     policy: str | None,
     grader: str | None,
+    cost: CostUnit,
+    prices: str | None,
+    seed: int,
     format_: str,
     output: Path | None,
     exit_zero: bool,
@@ -62,6 +76,8 @@ def verify(
             questions=questions,
             policy=policy,
             grader=None if grader is None else load_grader(grader),
+            spending=Spending(cost, _prices(prices)),
+            seed=seed,
             jobs=jobs,
             progress=progress,
         )
@@ -75,3 +91,13 @@ def verify(
             raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
         text = f"{headline(report)} Report: {output}"
     return Outcome(text, 0 if exit_zero else EXIT_CODES[report.verdict])
+
+
+def _prices(text: str | None) -> Prices | None:
+    if text is None:
+        return None
+    try:
+        read, written = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--prices {text!r} is not two numbers such as 0.15,0.60.") from None
+    return Prices(read, written)

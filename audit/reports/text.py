@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import Estimate, Finding, RecordRef, Report, Sensitivity
+from schemas.report import EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
@@ -25,7 +25,7 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
         file=stream,
         force_terminal=style.colour,
         no_color=not style.colour,
-        width=132,
+        width=200,
         highlight=False,
         emoji=False,
         markup=False,
@@ -78,7 +78,14 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
     if report.estimates:
         line("")
         console.print(_estimates(report.estimates))
-    return stream.getvalue()
+    if report.equal_cost:
+        line("")
+        line(
+            f"Against sampling at equal cost ({_UNITS[report.equal_cost[0].unit]}; paired by question, in points)",
+            "bold",
+        )
+        console.print(_equal_cost(report.equal_cost))
+    return "\n".join(text.rstrip() for text in stream.getvalue().splitlines()) + "\n"
 
 
 def headline(report: Report) -> str:
@@ -148,6 +155,53 @@ def _where(ref: RecordRef) -> str:
     ]
     place = ", ".join(part for part in parts if part) or ref.cell or ""
     return f"{place}: {ref.note}" if ref.note else place
+
+
+_UNITS = {
+    "completion": "tokens generated",
+    "total": "tokens read and generated",
+    "latency": "tokens on the longest chain of calls",
+    "money": "money",
+    "flops": "FLOPs",
+}
+
+
+def _equal_cost(rows: Sequence[EqualCost]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("cell", no_wrap=True)
+    for heading in ("cost", "method", "sampling", "diff.", "95% interval", "p", "Holm"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for row in rows:
+        interval = "none" if row.ci_low is None or row.ci_high is None else f"{_pp(row.ci_low)} to {_pp(row.ci_high)}"
+        few = " (few differences)" if row.few_differences else ""
+        table.add_row(
+            Text(printable(row.cell)),
+            _amount(row.cost),
+            f"{100 * row.accuracy:.1f}",
+            f"{100 * row.baseline:.1f}{'*' if row.clamped else ''}",
+            _pp(row.difference),
+            interval,
+            _p(row.p_value),
+            "" if row.p_holm is None else _p(row.p_holm),
+            printable(row.verdict) + few,
+        )
+    if any(row.clamped for row in rows):
+        table.caption = "* costs less than one sample, which stands in"
+        table.caption_justify = "left"
+    return table
+
+
+def _pp(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.0005 else f"{value:.3f}".removeprefix("0")
+
+
+def _amount(cost: float) -> str:
+    return f"{cost:,.1f}" if 0.1 <= cost < 1e7 else f"{cost:.3g}"
 
 
 _COLUMNS = (

@@ -300,6 +300,7 @@ def _manifest(mapping: Mapping, cells: Sequence[_Cell]) -> Manifest:
                 unparsed_policy=cell.fields.unparsed_policy,
                 selection=cell.fields.selection,
                 token_cap=cell.fields.token_cap,
+                pool=cell.fields.pool,
             )
             for cell in cells
         ],

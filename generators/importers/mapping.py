@@ -97,6 +97,7 @@ class CellFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unparsed_policy: UnparsedPolicy = "abstain"
     selection: Selection | None = None
     token_cap: Count | None = None
+    pool: bool = False
     when_absent: Annotated[
         Literal["refuse", "failed"],
         Meta(description="A row without a text: refuse to import, or write a record that failed and says so."),

@@ -75,11 +75,7 @@ def test_swapping_the_counts_is_noticed():
 
 
 def test_few_discordant_questions_are_flagged_at_7b():
-    few = [
-        s
-        for s, (b, c, *_) in JUDGE_AGAINST_VOTE.items()
-        if comparison(replicates_of(b, c), 0).few_differences
-    ]
+    few = [s for s, (b, c, *_) in JUDGE_AGAINST_VOTE.items() if comparison(replicates_of(b, c), 0).few_differences]
     assert few == ["7B/GSM8K", "7B/MATH-500"]
 
 

@@ -204,9 +204,7 @@ def test_reestimated_replicates_match_a_loop_over_resamples(seed):
 
 def test_fixed_weights_are_those_of_the_sample():
     sizes, x, y, c, a = equal_cost_data(4)
-    result = bootstrap_at_equal_cost(
-        sizes, x, y, c, a, rng=np.random.default_rng(2), resamples=50, design=Design.FIXED
-    )
+    result = bootstrap_at_equal_cost(sizes, x, y, c, a, rng=np.random.default_rng(2), resamples=50, design=Design.FIXED)
     weights = resample_weights(40, 50, rng=np.random.default_rng(2))
     mean_x = x.mean(axis=0)
     for column in range(3):
@@ -235,9 +233,7 @@ def test_standard_error_of_the_match_agrees_with_the_jackknife():
     spread = np.array(left_out) - np.mean(left_out)
     jackknife = math.sqrt((n - 1) / n * (spread @ spread))
     assert result.replicates.error[0] == pytest.approx(jackknife, rel=0.02)
-    fixed = bootstrap_at_equal_cost(
-        sizes, x, y, c, a, rng=np.random.default_rng(0), resamples=2, design=Design.FIXED
-    )
+    fixed = bootstrap_at_equal_cost(sizes, x, y, c, a, rng=np.random.default_rng(0), resamples=2, design=Design.FIXED)
     assert fixed.replicates.error[0] < 0.8 * jackknife
 
 
@@ -252,18 +248,14 @@ def test_a_method_beyond_the_curve_is_unverifiable_and_the_others_stand():
     assert outcomes[0].estimate == pytest.approx(a[:, 0].mean() - y[:, 0].mean())  # clamped at N=1
     assert isinstance(result.points[0], CurvePoint)
     assert result.points[0].clamped
-    alone = bootstrap_at_equal_cost(
-        sizes, x, y, c[:, 1], a[:, 1], rng=np.random.default_rng(0), resamples=200
-    )
+    alone = bootstrap_at_equal_cost(sizes, x, y, c[:, 1], a[:, 1], rng=np.random.default_rng(0), resamples=200)
     assert isinstance(alone.comparisons()[0], Unverifiable)
 
 
 def test_a_method_at_the_end_of_the_curve_leaves_it_in_too_many_resamples():
     sizes, x, y, _, a = equal_cost_data(1)
     swapped = np.roll(x[:, -1], 1)  # the same mean cost as N = 8, on other questions
-    result = bootstrap_at_equal_cost(
-        sizes, x, y, swapped, a[:, 0], rng=np.random.default_rng(0), resamples=200
-    )
+    result = bootstrap_at_equal_cost(sizes, x, y, swapped, a[:, 0], rng=np.random.default_rng(0), resamples=200)
     assert isinstance(result.points[0], CurvePoint)
     assert 50 < result.unmatched[0] < 150
     outcome = result.comparisons()[0]

@@ -10,9 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from verify.statistics.bootstrap import bootstrap_means
 from verify.statistics.multiplicity import holm, romano_wolf
 
-P_VALUES = st.lists(
-    st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.5, 1.0])), min_size=1, max_size=12
-)
+P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.5, 1.0])), min_size=1, max_size=12)
 
 
 @settings(max_examples=20)  # statsmodels collects garbage on every call
@@ -77,9 +75,7 @@ def test_romano_wolf_agrees_with_a_slow_step_down(seed, columns):
 
 def test_perfectly_dependent_tests_need_no_correction_and_holm_cannot_know():
     differences = np.random.default_rng(1).normal(0.25, 1, 100)
-    replicates = bootstrap_means(
-        np.tile(differences[:, None], 5), rng=np.random.default_rng(2), resamples=2000
-    )
+    replicates = bootstrap_means(np.tile(differences[:, None], 5), rng=np.random.default_rng(2), resamples=2000)
     ours = romano_wolf(replicates.estimate, replicates.values).adjusted
     alone = romano_wolf(replicates.estimate[:1], replicates.values[:, :1]).adjusted
     np.testing.assert_allclose(ours, np.repeat(alone, 5), atol=1e-12)
@@ -93,9 +89,7 @@ def test_romano_wolf_keeps_the_family_wise_error():
         noise = rng.normal(size=(40, 6)) + rng.normal(size=(40, 1))
         replicates = bootstrap_means(noise, rng=rng, resamples=199)
         false += romano_wolf(replicates.estimate, replicates.values).adjusted.min() <= 0.05
-    assert (
-        false / 300 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300) + 0.02
-    )  # a bootstrap of 40 is slightly liberal
+    assert false / 300 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300) + 0.02  # a bootstrap of 40 is slightly liberal
 
 
 def test_a_column_without_spread_is_never_evidence():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support import FIXTURES, record, run_audit, sample, write_release
+from support import FIXTURES, record, run_audit, sample, start_audit, write_release
 
 from schemas.catalog import build
 from schemas.manifest import Cell
@@ -19,7 +19,7 @@ def test_help_names_every_command() -> None:
 
 
 def test_verdict_comes_first_and_no_colour_where_there_is_no_terminal() -> None:
-    result = run_audit("verify", INTACT)
+    result = start_audit("verify", INTACT)
     assert result.returncode == 0
     assert result.stdout.startswith("CONFIRMED: ")
     assert "\x1b" not in result.stdout

@@ -71,9 +71,7 @@ def test_longest_of_n_is_the_mean_over_all_subsets(costs):
 
 def test_longest_of_n_in_a_large_pool():
     # costs 1 .. K: E[max of N] = N (K + 1) / (N + 1)
-    assert expected_longest(np.arange(1, 3001), [1, 500, 3000]) == pytest.approx(
-        [1500.5, 500 * 3001 / 501, 3000]
-    )
+    assert expected_longest(np.arange(1, 3001), [1, 500, 3000]) == pytest.approx([1500.5, 500 * 3001 / 501, 3000])
 
 
 def test_no_generation_costs_nothing():

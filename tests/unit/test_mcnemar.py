@@ -16,9 +16,7 @@ def test_against_counting_scipy_and_statsmodels(b, c):
     assert ours.p_mid == pytest.approx(float(mid) if b + c else 1.0, rel=1e-11)
     if b + c:
         assert ours.p_exact == pytest.approx(binomtest(b, b + c).pvalue, rel=1e-9)
-        assert ours.p_exact == pytest.approx(
-            statsmodels_mcnemar([[9, b], [c, 9]], exact=True).pvalue, rel=1e-9
-        )
+        assert ours.p_exact == pytest.approx(statsmodels_mcnemar([[9, b], [c, 9]], exact=True).pvalue, rel=1e-9)
     assert ours.p_mid <= ours.p_exact
     assert mcnemar(c, b).p_exact == ours.p_exact
 

@@ -26,9 +26,7 @@ def test_clusters_add_their_inner_products():
     assert result.error == pytest.approx(math.sqrt(1 / 3 + 1 / 4))
     assert (result.clusters, result.questions) == (2, 4)
     # the same differences in clusters that cancel
-    assert clustered_error([1, 1, -1, -1], ["a", "b", "a", "b"]).error == pytest.approx(
-        math.sqrt(1 / 3 - 1 / 4)
-    )
+    assert clustered_error([1, 1, -1, -1], ["a", "b", "a", "b"]).error == pytest.approx(math.sqrt(1 / 3 - 1 / 4))
 
 
 def test_copies_of_questions_are_no_new_questions():

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support import FIXTURES, record, run_audit, sample, write_release
+from support import FIXTURES, record, sample, start_audit, write_release
 
 from schemas.errors import UsageError
 from schemas.manifest import Cell
@@ -75,7 +75,7 @@ def test_the_command_line_finds_a_function_in_the_current_folder(tmp_path: Path)
     root = release(tmp_path)
     (tmp_path / "mine.py").write_text("def strict(text, gold):\n    return text == gold\n")
     for jobs in ("1", "2"):
-        result = run_audit("verify", root, "--grader", "mine:strict", "--jobs", jobs, cwd=tmp_path)
+        result = start_audit("verify", root, "--grader", "mine:strict", "--jobs", jobs, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         assert "Under grader mine:strict" in result.stdout
         assert "question q0, generations/m/d/x/part-0.jsonl:1: correct → incorrect." in result.stdout
@@ -100,6 +100,6 @@ def test_nothing_that_a_release_names_is_imported(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text("open('loaded', 'w').close()\ndef fn(text, gold):\n    return True\n")
     path = root / "release.json"
     path.write_text(path.read_text().replace('"policy": "gsm8k"', '"policy": "evil.fn"'))
-    result = run_audit("verify", root, cwd=tmp_path)
+    result = start_audit("verify", root, cwd=tmp_path)
     assert result.returncode == 3
     assert not (tmp_path / "loaded").exists()

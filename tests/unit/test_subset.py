@@ -13,9 +13,7 @@ METHOD_ACCURACY = np.array([1, 1, 0, 1], float)
 
 
 def within(subset, **options):
-    return difference_within(
-        subset, SIZES, CURVE_COST, CURVE_ACCURACY, METHOD_COST, METHOD_ACCURACY, **options
-    )
+    return difference_within(subset, SIZES, CURVE_COST, CURVE_ACCURACY, METHOD_COST, METHOD_ACCURACY, **options)
 
 
 def test_complete_cases_need_every_method_and_every_sample():
