@@ -17,6 +17,7 @@ from schemas.errors import AuditError, UsageError
 COMMANDS = {
     "import": ("audit.commands.importing", "import_", "Turn other people's logs into a release."),
     "schema": ("audit.commands.schema", "schema", "Print a JSON Schema of the release format."),
+    "summarize": ("audit.commands.summarize", "summarize", "Print a release's numbers as its author would count them."),
     "verify": ("audit.commands.verify", "verify", "Check a release and the numbers published about it."),
 }
 """Name → module, attribute, help line. Modules load when they are called, so that `--help` is instant."""

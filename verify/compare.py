@@ -102,6 +102,8 @@ def _judge_draws(printed: Printed, ours: Value, unit: EstimateUnit, lead: str) -
         return "unverifiable", f"{lead} over the {ours.n:,} of {ours.total:,} questions that are known in both."
     allowed = f"{_plain(ours.low, unit)} to {_plain(ours.high, unit)}"
     scope = f"; {ours.chance} allow {allowed}" if ours.chance else ""
+    if ours.exact is not None and ours.exact != float(ours.value):
+        scope += f"; {ours.exactly} {_decimal(ours.exact)}"
     if printed.meets(ours.low, ours.high):
         return "confirmed", f"{lead}{scope}."
     return "refuted", f"{lead}{scope}."
@@ -138,6 +140,10 @@ def show(ours: Value, unit: EstimateUnit) -> str:
     if unit == "fraction" and hits.denominator == 1 and not ours.chance and ours.exact is None:
         return f"{hits.numerator:,} of {ours.n:,} = {plain}"
     return plain
+
+
+def _decimal(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0") if value >= 0.0005 else "<.001"
 
 
 def _plain(value: Fraction, unit: EstimateUnit) -> str:

@@ -46,6 +46,8 @@ class Value:
     """Where `low` and `high` are what random draws allow: which draws, in words; "" otherwise."""
     exact: float | None = None
     """The value without Monte-Carlo error, where `value` has some and an exact one exists."""
+    exactly: str = "exact"
+    """What `exact` is called."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ with all but negligible probability (see `verify.statistics.tolerance`); a claim
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
@@ -151,10 +151,9 @@ def _p_value(study: Study, cell: str, parameters: Parameters) -> Value | Unavail
     found, shift = pair
     reach = _p_reach(found, shift, parameters)
     exact = found.mcnemar.p_exact if isinstance(found, JudgeComparison) else None
-    curve = isinstance(found, MethodComparison)
-    return _value(
-        found.result.p_value, reach.low, reach.high, found.n, found.cell.n, _chance(parameters, curve=curve), exact
-    )
+    chance = _chance(parameters, curve=isinstance(found, MethodComparison))
+    value = _value(found.result.p_value, reach.low, reach.high, found.n, found.cell.n, chance, exact)
+    return value if exact is None else replace(value, exactly="exact McNemar")
 
 
 def _p_mcnemar(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:

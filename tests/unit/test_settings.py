@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from support import record, run_audit, sample, write_release
 
 from schemas.manifest import Cell
 from schemas.record import Generation, Record
 from schemas.report import EqualCost, Report
-from support import record, run_audit, sample, write_release
 from verify import verify_release
 from verify.spending import Prices, Spending
 
