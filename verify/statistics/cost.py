@@ -48,8 +48,7 @@ def total_tokens(record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, qu
 
 
 def sequential_latency(record: ArrayLike, rounds: ArrayLike, completion: ArrayLike, questions: int) -> Floats:
-    """Generated tokens on the longest dependent chain: calls of one round run at once, rounds follow each
-    other.
+    """Generated tokens on the longest dependent chain: calls of one round run at once, rounds do not.
 
     Sum over the record's rounds of the longest completion in that round. `rounds` (G,) are integers.
     """
@@ -80,7 +79,7 @@ def flops(
 
     `parameters` P is a count (7.6e9, not 7.6). Attention's share is left out, as the source leaves it out.
 
-    [1] J. Kaplan et al., Scaling laws for neural language models, arXiv:2001.08361, 2020, section 2.1.
+    [1] J. Kaplan et al., Scaling laws for neural language models, arXiv:2001.08361, 2020.
     """
     _check_parameters(parameters)
     owner, (read, written) = _checked(record, questions, prompt=prompt, completion=completion)
