@@ -75,7 +75,7 @@ def money(
 def flops(
     record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, parameters: float
 ) -> Floats:
-    """Floating-point operations of each record, sum of 2 P (T_in + T_out) (ROR, appendix A.7; [1]).
+    """Floating-point operations of each record, sum of 2 P (T_in + T_out) (ROR, section 3.5; [1]).
 
     `parameters` P is a count (7.6e9, not 7.6). Attention's share is left out, as the source leaves it out.
 
