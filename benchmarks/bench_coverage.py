@@ -1,11 +1,11 @@
 """Do 95% intervals at equal cost cover the truth 95% of the time?
 
-    python benchmarks/bench_coverage.py [data sets, default 1000]
+    python benchmarks/bench_coverage.py [data sets, default 2500]
 
 Two populations of questions, harder ones longer: one where errors repeat, so that the curve is flat, and one
 where every error is different, so that it is steep. Each data set is 150 questions, each with a pool of 16
 answers, a method whose cost is proportional to the question's length and one that spends much more where it
-fails (adaptive). The truth is the same estimate on all questions of all data sets together. Takes a few
+fails (adaptive). The truth is the same estimate on all questions of all data sets together. Takes about ten
 minutes; not part of the test suite.
 """
 
@@ -74,7 +74,7 @@ def truth(everything: Population) -> list[float]:
 
 
 def main() -> None:
-    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    sets = int(sys.argv[1]) if len(sys.argv) > 1 else 2500
     spread = 100 * (0.95 * 0.05 / sets) ** 0.5
     print(f"{sets} data sets of {QUESTIONS}, {RESAMPLES} resamples, simulation error {spread:.1f} points")
     for steep in (False, True):

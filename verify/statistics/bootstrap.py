@@ -1,10 +1,9 @@
 """Resampling questions: weights, replicates of means, intervals and p-values from replicates.
 
-[1] B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap, Chapman & Hall, 1993, ch. 12
-(bootstrap-t),
-    13 (percentile).
-[2] A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, ch. 4 (the +
-1).
+[1] B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap, Chapman & Hall, 1993, chapters 12
+    (bootstrap-t) and 13 (percentile).
+[2] A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, chapter 4
+    (why one is added to both counts).
 """
 
 from __future__ import annotations

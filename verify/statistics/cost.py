@@ -48,8 +48,7 @@ def total_tokens(record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, qu
 
 
 def sequential_latency(record: ArrayLike, rounds: ArrayLike, completion: ArrayLike, questions: int) -> Floats:
-    """Generated tokens on the longest dependent chain: calls of one round run at once, rounds follow each
-    other.
+    """Generated tokens on the longest dependent chain: calls of one round run at once, rounds do not.
 
     Sum over the record's rounds of the longest completion in that round. `rounds` (G,) are integers.
     """
@@ -76,11 +75,11 @@ def money(
 def flops(
     record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, parameters: float
 ) -> Floats:
-    """Floating-point operations of each record, sum of 2 P (T_in + T_out) (ROR, appendix A.7; [1]).
+    """Floating-point operations of each record, sum of 2 P (T_in + T_out) (ROR, section 3.5; [1]).
 
     `parameters` P is a count (7.6e9, not 7.6). Attention's share is left out, as the source leaves it out.
 
-    [1] J. Kaplan et al., Scaling laws for neural language models, arXiv:2001.08361, 2020, section 2.1.
+    [1] J. Kaplan et al., Scaling laws for neural language models, arXiv:2001.08361, 2020.
     """
     _check_parameters(parameters)
     owner, (read, written) = _checked(record, questions, prompt=prompt, completion=completion)

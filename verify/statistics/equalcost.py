@@ -52,7 +52,7 @@ class EqualCost:
     design: Design
     points: tuple[CurvePoint | Unverifiable, ...]
     columns: tuple[int, ...]
-    replicates: Replicates | None
+    replicates: Replicates
     unmatched: tuple[int, ...]
 
     def comparisons(self, *, level: float = 0.95) -> tuple[Comparison | Unverifiable, ...]:
@@ -64,10 +64,8 @@ class EqualCost:
         check_level(level)
         outcomes: list[Comparison | Unverifiable] = []
         for column, point in enumerate(self.points):
-            if isinstance(point, Unverifiable) or self.replicates is None:
-                outcomes.append(
-                    point if isinstance(point, Unverifiable) else Unverifiable("nothing was resampled")
-                )
+            if isinstance(point, Unverifiable):
+                outcomes.append(point)
                 continue
             place = self.columns.index(column)
             lost, total = self.unmatched[place], self.replicates.resamples
@@ -95,7 +93,8 @@ def bootstrap_at_equal_cost(
 
     `curve_cost`, `curve_accuracy` (Q, S) per question; `method_cost`, `method_accuracy` (Q, C) per question,
     the same questions in the same order. All costs in one unit. Correctness as 0 and 1, or any mean per
-    question.
+    question. Two calls with generators in the same state and as many questions draw the same resamples: that
+    is how settings over the same questions are made joint for `romano_wolf`.
 
     The standard error is that of the linearised difference, per question
 
@@ -120,7 +119,8 @@ def bootstrap_at_equal_cost(
     points = tuple(curve_at_cost(sizes, mean_cost, mean_accuracy, float(cost)) for cost in c.mean(axis=0))
     readable = tuple(i for i, point in enumerate(points) if isinstance(point, CurvePoint))
     if not readable:
-        return EqualCost(design, points, (), None, ())
+        nothing = bootstrap_means(np.empty((x.shape[0], 0)), rng=rng, resamples=resamples)
+        return EqualCost(design, points, (), nothing, ())
     matched = [_at_point(point, x, y) for point in points if isinstance(point, CurvePoint)]
     cost, accuracy = c[:, readable], a[:, readable]
     paired = accuracy - np.stack([reading for reading, _, _ in matched], axis=1)

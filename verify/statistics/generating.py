@@ -78,8 +78,7 @@ def binomial_weights(size: int, degree: int, rho: float) -> Floats:
 def winning_weights(
     field: Sequence[Contest], questions: int, sizes: Sequence[int], ties: TieRule, rho: float
 ) -> tuple[Floats, Floats]:
-    """For each question and N: weight of the subsets that a correct class wins, and that weight times their
-    cost.
+    """For each question and N: the weight of subsets that a correct class wins, and that times their cost.
 
     Both (questions, S), to be divided by the pool's own binomial weight at N.
     """

@@ -1,10 +1,9 @@
 """Two ways of answering the same questions: the discordant counts and what they say.
 
 [1] Q. McNemar, Note on the sampling error of the difference between correlated proportions, Psychometrika 12,
-1947.
+    1947.
 [2] M. W. Fagerland, S. Lydersen and P. Laake, The McNemar test for binary matched-pairs data: mid-p and
-asymptotic
-    are better than exact conditional, BMC Medical Research Methodology 13:91, 2013.
+    asymptotic are better than exact conditional, BMC Medical Research Methodology 13:91, 2013.
 """
 
 from __future__ import annotations

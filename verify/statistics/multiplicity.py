@@ -1,11 +1,10 @@
 """Many comparisons at once: Holm within declared families, Romano-Wolf over replicates that share resamples.
 
 [1] S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979.
-[2] J. P. Romano and M. Wolf, Exact and approximate stepdown methods for multiple hypothesis testing, JASA
-100, 2005.
+[2] J. P. Romano and M. Wolf, Exact and approximate stepdown methods for multiple hypothesis testing,
+    JASA 100, 2005.
 [3] J. P. Romano and M. Wolf, Efficient computation of adjusted p-values for resampling-based stepdown
-multiple
-    testing, Statistics & Probability Letters 113, 2016.
+    multiple testing, Statistics & Probability Letters 113, 2016.
 """
 
 from __future__ import annotations

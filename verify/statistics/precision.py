@@ -1,9 +1,7 @@
-"""How precise a design is: standard errors of a mean paired difference, power, the smallest detectable
-effect.
+"""How precise a design is: standard error of a mean paired difference, power, smallest detectable effect.
 
 [1] E. Miller, Adding error bars to evals: a statistical approach to language model evaluations,
-arXiv:2411.00640,
-    2024, sections 2.1 (standard error), 2.2 (clusters), 4.2 (pairing), 5 (power).
+    arXiv:2411.00640, 2024.
 """
 
 from __future__ import annotations
@@ -42,8 +40,7 @@ def paired_error(differences: ArrayLike) -> PairedMean:
 
 
 def clustered_error(differences: ArrayLike, clusters: Sequence[Hashable]) -> PairedMean:
-    """The same where questions of a cluster share a source [1, section 2.2]: the products d_i d_j within
-    clusters add.
+    """The same where questions of a cluster share a source [1]: products d_i d_j within clusters add.
 
         SE^2 = sum d_i^2 / (n (n - 1)) + sum over clusters of sum_{i != j} d_i d_j / n^2      (d centred)
 
@@ -67,8 +64,9 @@ def clustered_error(differences: ArrayLike, clusters: Sequence[Hashable]) -> Pai
 
 
 def detectable_effect(error: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest true difference found with this power by a two-sided test: (z[1 - alpha/2] + z[power]) *
-    error.
+    """The smallest true difference that a two-sided test finds with this power.
+
+    (z[1 - alpha/2] + z[power]) * error, in the unit of `error`.
 
     >>> round(detectable_effect(2.6), 1)  # SMRL's median standard error, in points
     7.3

@@ -111,8 +111,7 @@ def curve_error(curve: Curve, draws: int) -> NDArray[np.float64]:
 
 
 def curve_error_at_cost(curve: Curve, point: CurvePoint, draws: int) -> float:
-    """Standard error of the curve read at a cost, when accuracies and costs come from the same `draws`
-    subsets.
+    """Standard error of the curve read at a cost, accuracies and costs coming from the same `draws` subsets.
 
     To first order reading = (1-w)(A_lo - s C_lo) + w (A_hi - s C_hi) with weight w and slope s, and for one
     draw Var(A - s C) = p(1-p) + s^2 Var(C) - 2 s (E[C A] - E[C] p). The two sizes' errors are added, not
