@@ -5,12 +5,13 @@ The pinned pairs (judge right alone, count right alone) of 150 questions, and th
 
 from pathlib import Path
 
+from support import record, sample
+
 from generators.toml import claims_toml
 from schemas.claims import Claims, Column, Table
 from schemas.manifest import Cell, Dataset, Manifest, Model
 from schemas.record import Question, Record
 from schemas.writing import write_json, write_lines, write_sums
-from support import record, sample
 from verify import verify_release
 
 N = 150

@@ -84,9 +84,7 @@ def resample_weights(questions: int, resamples: int, *, rng: np.random.Generator
     return counts.reshape(resamples, questions).astype(np.float64)
 
 
-def weight_chunks(
-    questions: int, resamples: int, *, rng: np.random.Generator
-) -> Iterator[tuple[slice, Floats]]:
+def weight_chunks(questions: int, resamples: int, *, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
     """The rows of `resample_weights` in blocks that fit a cache, each with its place in the whole."""
     step = max(1, _CHUNK // questions)
     for start in range(0, resamples, step):
@@ -94,9 +92,7 @@ def weight_chunks(
         yield slice(start, stop), resample_weights(questions, stop - start, rng=rng)
 
 
-def bootstrap_means(
-    differences: ArrayLike, *, rng: np.random.Generator, resamples: int = 10_000
-) -> Replicates:
+def bootstrap_means(differences: ArrayLike, *, rng: np.random.Generator, resamples: int = 10_000) -> Replicates:
     """Resample the means of the columns of `differences` (Q, C) or (Q,), all columns with the same questions.
 
     This is the whole bootstrap of a paired difference whose per-question values are fixed: judge minus count,

@@ -29,7 +29,5 @@ def greedy_against_one_sample(
     greedy = np.asarray(greedy_correct, dtype=np.float64)
     pool = np.asarray(pool_correct, dtype=np.float64)
     if pool.ndim != 2 or greedy.shape != pool.shape[:1]:
-        raise ValueError(
-            f"greedy answers {greedy.shape} and pools {pool.shape} are not over the same questions"
-        )
+        raise ValueError(f"greedy answers {greedy.shape} and pools {pool.shape} are not over the same questions")
     return bootstrap_means(greedy - pool.mean(axis=1), rng=rng, resamples=resamples)

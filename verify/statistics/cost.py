@@ -63,18 +63,14 @@ def sequential_latency(record: ArrayLike, rounds: ArrayLike, completion: ArrayLi
     return _summed(owner[last], written[last], questions)
 
 
-def money(
-    record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, price: Price
-) -> Floats:
+def money(record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, price: Price) -> Floats:
     """Cost of each record by a price table, in `price.currency`."""
     owner, (read, written) = _checked(record, questions, prompt=prompt, completion=completion)
     spent = (read * price.per_million_prompt + written * price.per_million_completion) / 1e6
     return _summed(owner, spent, questions)
 
 
-def flops(
-    record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, parameters: float
-) -> Floats:
+def flops(record: ArrayLike, prompt: ArrayLike, completion: ArrayLike, questions: int, *, parameters: float) -> Floats:
     """Floating-point operations of each record, sum of 2 P (T_in + T_out) (ROR, section 3.5; [1]).
 
     `parameters` P is a count (7.6e9, not 7.6). Attention's share is left out, as the source leaves it out.
@@ -132,9 +128,7 @@ def _check_parameters(parameters: float) -> None:
         raise ValueError(f"a parameter count is a positive number, got {parameters}")
 
 
-def _checked(
-    record: ArrayLike, questions: int, **tokens: ArrayLike
-) -> tuple[NDArray[np.int64], list[Floats]]:
+def _checked(record: ArrayLike, questions: int, **tokens: ArrayLike) -> tuple[NDArray[np.int64], list[Floats]]:
     owner = np.asarray(record)
     if owner.ndim != 1 or (owner.size and owner.dtype.kind not in "iu"):
         raise ValueError("every generation needs the whole number of its record")

@@ -125,6 +125,4 @@ def check_sizes(pools: Sequence[Pool], sizes: Sequence[int]) -> None:
         raise ValueError("sample sizes must be increasing whole numbers from 1")
     for i, pool in enumerate(pools):
         if pool.size < sizes[-1]:
-            raise ValueError(
-                f"pool {i} holds {pool.size} answers, so no sample of {sizes[-1]} can be drawn from it"
-            )
+            raise ValueError(f"pool {i} holds {pool.size} answers, so no sample of {sizes[-1]} can be drawn from it")

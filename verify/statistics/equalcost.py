@@ -70,9 +70,7 @@ class EqualCost:
             place = self.columns.index(column)
             lost, total = self.unmatched[place], self.replicates.resamples
             if lost > (1.0 - level) * total:
-                outcomes.append(
-                    Unverifiable(f"in {lost} of {total} resamples the cost lies beyond the curve")
-                )
+                outcomes.append(Unverifiable(f"in {lost} of {total} resamples the cost lies beyond the curve"))
             else:
                 outcomes.append(comparison(self.replicates, place, level=level))
         return tuple(outcomes)
@@ -111,9 +109,7 @@ def bootstrap_at_equal_cost(
     if x.shape != y.shape or c.shape != a.shape or x.shape[1] != len(sizes):
         raise ValueError("costs and accuracies must have one shape each for the curve and for the methods")
     if x.shape[0] != c.shape[0]:
-        raise ValueError(
-            f"the curve has {x.shape[0]} questions and the methods {c.shape[0]}: pair them first"
-        )
+        raise ValueError(f"the curve has {x.shape[0]} questions and the methods {c.shape[0]}: pair them first")
     check_resampling(x.shape[0], resamples)
     mean_cost, mean_accuracy = x.mean(axis=0), y.mean(axis=0)
     points = tuple(curve_at_cost(sizes, mean_cost, mean_accuracy, float(cost)) for cost in c.mean(axis=0))

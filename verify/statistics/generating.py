@@ -121,9 +121,7 @@ def _pad(field: Sequence[Contest]) -> _Field:
     return _Field(sizes, mean_costs, tie_won)
 
 
-def _rows(
-    field: Sequence[Contest], rivals: _Field, top: int, ties: TieRule, table: Floats, rho: float
-) -> _Rows:
+def _rows(field: Sequence[Contest], rivals: _Field, top: int, ties: TieRule, table: Floats, rho: float) -> _Rows:
     head: list[tuple[int, int, float, float, float, int, float]] = []
     later: list[Ints] = []
     later_cost: list[Floats] = []
@@ -223,9 +221,7 @@ def _take(rows: _Rows, part: slice) -> _Rows:
     return _Rows(*(getattr(rows, name)[part] for name in _Rows.__slots__))
 
 
-def _products(
-    rows: _Rows, rivals: _Field, table: Floats, top: int, ties: TieRule, rho: float
-) -> tuple[Floats, Floats]:
+def _products(rows: _Rows, rivals: _Field, table: Floats, top: int, ties: TieRule, rho: float) -> tuple[Floats, Floats]:
     """Coefficients (rows, top) of z^0 .. z^(top-1) of each row's product, and of its cost derivative."""
     plain = table[rows.free, :top]
     marked = plain * np.arange(top) * rows.free_cost[:, None]

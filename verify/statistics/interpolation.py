@@ -57,9 +57,7 @@ def curve_at_cost(
     if np.any(np.diff(x) <= 0):
         raise ValueError("the mean cost of the curve must increase with the number of samples")
     if cost > x[-1]:
-        return Unverifiable(
-            f"a cost of {cost:.6g} lies beyond the curve, which ends at {x[-1]:.6g} with N={sizes[-1]}"
-        )
+        return Unverifiable(f"a cost of {cost:.6g} lies beyond the curve, which ends at {x[-1]:.6g} with N={sizes[-1]}")
     if cost < x[0]:
         if sizes[0] != 1:
             return Unverifiable(

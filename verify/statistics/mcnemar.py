@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import binom
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -52,6 +51,8 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     fewer, total = min(first_only, second_only), first_only + second_only
     if total == 0:
         return McNemar(first_only, second_only, 1.0, 1.0)
+    from scipy.stats import binom  # a second to load: only whoever has discordant questions waits
+
     tail = float(binom.cdf(fewer, total, 0.5))
     point = float(binom.pmf(fewer, total, 0.5))
     return McNemar(first_only, second_only, min(1.0, 2.0 * tail), min(1.0, 2.0 * tail - point))

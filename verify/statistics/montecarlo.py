@@ -119,11 +119,7 @@ def _votes(
     if ties is TieRule.RANDOM:
         rank = rng.random(tied.shape)
     else:  # the class of the earliest drawn member: in draw order (the keys) or in pool order
-        order = (
-            keys
-            if ties is TieRule.FIRST
-            else np.broadcast_to(np.arange(keys.shape[1], dtype=float), keys.shape)
-        )
+        order = keys if ties is TieRule.FIRST else np.broadcast_to(np.arange(keys.shape[1], dtype=float), keys.shape)
         position = np.where(drawn, order, np.inf)
         rank = np.stack([position[:, column].min(axis=1) for column in labels.T], axis=1)
     winner = np.where(tied, rank, np.inf).argmin(axis=1)

@@ -43,9 +43,7 @@ def holm(p_values: ArrayLike, *, families: Sequence[Hashable] | None = None) -> 
     """
     raw = np.asarray(p_values, dtype=np.float64)
     if raw.ndim != 1 or not np.all((raw >= 0) & (raw <= 1)):
-        raise ValueError(
-            "p-values are a list of numbers between 0 and 1: leave out comparisons that have none"
-        )
+        raise ValueError("p-values are a list of numbers between 0 and 1: leave out comparisons that have none")
     names = tuple(families) if families is not None else ("all",) * raw.size
     if len(names) != raw.size:
         raise ValueError(f"{raw.size} p-values need as many families, got {len(names)}")
@@ -86,9 +84,7 @@ def romano_wolf(estimates: ArrayLike, replicates: ArrayLike) -> RomanoWolf:
     """
     centre, values = np.asarray(estimates, dtype=np.float64), np.asarray(replicates, dtype=np.float64)
     if values.ndim != 2 or centre.shape != values.shape[1:] or values.shape[0] < 2:
-        raise ValueError(
-            "replicates are (resamples, comparisons), at least 2 resamples, one estimate a column"
-        )
+        raise ValueError("replicates are (resamples, comparisons), at least 2 resamples, one estimate a column")
     if not (np.isfinite(centre).all() and np.isfinite(values).all()):
         raise ValueError("estimates and replicates must be finite numbers")
     spread = values.std(axis=0, ddof=1)

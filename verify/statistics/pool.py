@@ -69,9 +69,7 @@ class Pool:
         arrays = {
             "answers": classes.astype(np.int64),
             "correct": np.asarray(correct, dtype=np.bool_),
-            "parsed": np.ones(classes.shape, np.bool_)
-            if parsed is None
-            else np.asarray(parsed, dtype=np.bool_),
+            "parsed": np.ones(classes.shape, np.bool_) if parsed is None else np.asarray(parsed, dtype=np.bool_),
             "costs": np.ones(classes.shape) if costs is None else np.asarray(costs, dtype=np.float64),
         }
         for name, array in arrays.items():

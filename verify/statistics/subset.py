@@ -47,9 +47,7 @@ def complete_cases(*answered: ArrayLike) -> Subset:
     return Subset("complete", keep)
 
 
-def split_by_level(
-    levels: Sequence[Hashable], bins: Mapping[str, Collection[Hashable]]
-) -> tuple[Subset, ...]:
+def split_by_level(levels: Sequence[Hashable], bins: Mapping[str, Collection[Hashable]]) -> tuple[Subset, ...]:
     """One subset a bin, in the order of `bins`, e.g. {"easy": (1, 2), "medium": (3,), "hard": (4, 5)}.
 
     Raises ValueError for a level in no bin or in two: every question is counted once.
@@ -59,8 +57,7 @@ def split_by_level(
         if len(homes) != 1:
             raise ValueError(f"level {level!r} belongs to {len(homes)} bins, not to one")
     return tuple(
-        Subset(name, np.array([level in members for level in levels], dtype=np.bool_))
-        for name, members in bins.items()
+        Subset(name, np.array([level in members for level in levels], dtype=np.bool_)) for name, members in bins.items()
     )
 
 

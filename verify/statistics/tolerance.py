@@ -4,6 +4,9 @@ The claimant drew other random numbers. Each function returns the range in which
 probability of at least `confidence` if it was computed as stated: our own Monte-Carlo error and the
 claimant's are each given half of the risk, so the range errs to the wide side. The rounding of a printed
 value comes on top.
+
+`scipy.stats` takes a second to load, so only the functions that need it import it: an audit without stochastic claims
+does not wait.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import beta, binom, norm
 
 from verify.statistics.bootstrap import ZERO
 from verify.statistics.outcome import Unverifiable, check_level
@@ -56,6 +58,8 @@ def percentile_tolerance(
 
     Unverifiable where either side has too few resamples to bound so extreme a quantile.
     """
+    from scipy.stats import beta, binom
+
     check_level(confidence)
     check_level(probability)
     ordered = np.sort(np.asarray(values, dtype=np.float64))
@@ -127,12 +131,16 @@ def curve_error_at_cost(curve: Curve, point: CurvePoint, draws: int) -> float:
 
 def normal_tolerance(value: float, error: float, *, confidence: float = CONFIDENCE) -> Tolerance:
     """value -+ z error: for means over many draws, such as a point of a Monte-Carlo curve."""
+    from scipy.stats import norm
+
     check_level(confidence)
     reach = float(norm.isf((1.0 - confidence) / 2.0)) * error
     return Tolerance(value - reach, value + reach, confidence)
 
 
 def _claimed_count(count: int, total: int, claimed: int, risk: float) -> tuple[int, int]:
+    from scipy.stats import beta, binom
+
     low = float(beta.ppf(risk, count, total - count + 1)) if count else 0.0
     high = float(beta.isf(risk, count + 1, total - count)) if count < total else 1.0
     return int(binom.ppf(risk, claimed, low)) if low > 0.0 else 0, int(binom.isf(risk, claimed, high))
