@@ -93,6 +93,9 @@ class EqualCost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     t_high: float | None
     p_value: float
     p_holm: Annotated[float | None, Meta(description="Within the declared family, else the setting.")]
+    p_romano_wolf: Annotated[
+        float | None, Meta(description="Step-down from joint resamples; null where questions differ in the family.")
+    ]
     few_differences: Annotated[bool, Meta(description="Fewer than ten questions differ: the interval is too narrow.")]
     verdict: Annotated[str, Meta(description="In words, with what the interval still permits.")]
 

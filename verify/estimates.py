@@ -84,7 +84,7 @@ def wrong_parameter(statistic: str, allowed: tuple[str, ...], parameters: Parame
         if name not in allowed:
             takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
             return f"{statistic} has no parameter {name!r}; {takes}"
-        if name == "family":
+        if name in _WORDS and isinstance(value, str):
             continue
         choices = _CHOICES.get(name)
         if choices is not None and value not in choices:
@@ -338,8 +338,12 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "tie_rule": get_args(TieRule),
     "unparsed_policy": get_args(UnparsedPolicy),
     "over": ("questions", "generations"),
-    "of": ("difference_at_cost", "judge_minus_majority"),
+    "of": ("difference_at_cost", "judge_minus_majority", "greedy_minus_sample"),
+    "alternative": ("two-sided", "less", "greater"),
+    "correction": ("setting", "all", "none"),
 }
+_WORDS = ("family", "methods", "subset")
+"""Parameters that any string can be; what it names is looked up later."""
 _LEAST = {"k": 1, "index": 0, "draws": 0, "resamples": 100}
 
 STATISTICS: dict[str, Statistic] = {

@@ -12,8 +12,9 @@ from typing import cast
 import numpy as np
 
 from schemas.manifest import TieRule
+from verify import across
 from verify.estimates import EstimateUnit, Parameters, Unavailable, Value
-from verify.settings import JudgeComparison, MethodComparison, Study
+from verify.settings import ALL, GreedyComparison, JudgeComparison, MethodComparison, Study
 from verify.statistics.bootstrap import Comparison
 from verify.statistics.multiplicity import holm
 from verify.statistics.outcome import NoInterval, Unverifiable
@@ -29,6 +30,7 @@ from verify.statistics.tolerance import (
 
 DRAWS, RESAMPLES = 200, 10_000
 """What a claim is taken to have used where it does not say: the numbers of SMRL."""
+Comparable = MethodComparison | JudgeComparison | GreedyComparison
 Infer = Callable[[Study, str, Parameters], "Value | Unavailable"]
 
 
@@ -77,7 +79,7 @@ def _sc_accuracy(study: Study, cell: str, parameters: Parameters) -> Value | Una
 
 
 def _method(study: Study, cell: str, parameters: Parameters) -> MethodComparison | Unavailable:
-    found = study.compare(cell, _ties(parameters))
+    found = study.compare(cell, _ties(parameters), str(parameters.get("subset", ALL)))
     return Unavailable(f"{found}.") if isinstance(found, str) else found
 
 
@@ -94,7 +96,7 @@ def _sc_accuracy_at_cost(study: Study, cell: str, parameters: Parameters) -> Val
     if isinstance(found, Unavailable):
         return found
     value, reach = found.point.accuracy, _curve_reach(found, parameters)
-    return _value(value, value - reach, value + reach, found.n, found.cell.n, _chance(parameters, curve=True), value)
+    return _value(value, value - reach, value + reach, found.n, found.expected, _chance(parameters, curve=True), value)
 
 
 def _difference_at_cost(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
@@ -102,16 +104,15 @@ def _difference_at_cost(study: Study, cell: str, parameters: Parameters) -> Valu
     if isinstance(found, Unavailable):
         return found
     value, reach = found.result.estimate, _curve_reach(found, parameters)
-    return _value(value, value - reach, value + reach, found.n, found.cell.n, _chance(parameters, curve=True), value)
+    return _value(value, value - reach, value + reach, found.n, found.expected, _chance(parameters, curve=True), value)
 
 
-def _compared(
-    study: Study, cell: str, parameters: Parameters
-) -> tuple[MethodComparison | JudgeComparison, float] | Unavailable:
+def _compared(study: Study, cell: str, parameters: Parameters) -> tuple[Comparable, float] | Unavailable:
     """The comparison that an interval or p-value is of, and how far its centre may be off."""
-    if parameters.get("of", "difference_at_cost") == "judge_minus_majority":
-        judge = study.judge(cell)
-        return Unavailable(f"{judge}.") if isinstance(judge, str) else (judge, 0.0)
+    of = parameters.get("of", "difference_at_cost")
+    if of != "difference_at_cost":
+        other = study.judge(cell) if of == "judge_minus_majority" else study.greedy(cell)
+        return Unavailable(f"{other}.") if isinstance(other, str) else (other, 0.0)
     found = _method(study, cell, parameters)
     return found if isinstance(found, Unavailable) else (found, _curve_reach(found, parameters))
 
@@ -130,12 +131,12 @@ def _end(level: float, side: str) -> Infer:
             return Unavailable(f"{reach.reason}.")
         value = getattr(interval, side)
         curve = isinstance(found, MethodComparison)
-        return _value(value, reach.low, reach.high, found.n, found.cell.n, _chance(parameters, curve=curve))
+        return _value(value, reach.low, reach.high, found.n, found.expected, _chance(parameters, curve=curve))
 
     return compute
 
 
-def _p_reach(found: MethodComparison | JudgeComparison, shift: float, parameters: Parameters) -> Tolerance:
+def _p_reach(found: Comparable, shift: float, parameters: Parameters) -> Tolerance:
     """Either rule, with the two + 1 or without: printed p-values seldom say which (STATISTICS 2)."""
     ranges = [
         p_value_tolerance(found.replicates, claimed_resamples=_resamples(parameters), plus_one=one, shift=shift)
@@ -152,7 +153,7 @@ def _p_value(study: Study, cell: str, parameters: Parameters) -> Value | Unavail
     reach = _p_reach(found, shift, parameters)
     exact = found.mcnemar.p_exact if isinstance(found, JudgeComparison) else None
     chance = _chance(parameters, curve=isinstance(found, MethodComparison))
-    value = _value(found.result.p_value, reach.low, reach.high, found.n, found.cell.n, chance, exact)
+    value = _value(found.result.p_value, reach.low, reach.high, found.n, found.expected, chance, exact)
     return value if exact is None else replace(value, exactly="exact McNemar")
 
 
@@ -162,7 +163,7 @@ def _p_mcnemar(study: Study, cell: str, parameters: Parameters) -> Value | Unava
     if isinstance(found, str):
         return Unavailable(f"{found}.")
     p = found.mcnemar.p_exact
-    return _value(p, p, p, found.n, found.cell.n, "", p)
+    return _value(p, p, p, found.n, found.expected, "", p)
 
 
 def _p_holm(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
@@ -172,7 +173,8 @@ def _p_holm(study: Study, cell: str, parameters: Parameters) -> Value | Unavaila
         return Unavailable(f"{members}.")
     if cell not in members:
         return Unavailable(f"the cell is not in family {family!r}.")
-    found = [(name, study.compare(name, _ties(parameters))) for name in members]
+    subset = str(parameters.get("subset", ALL))
+    found = [(name, study.compare(name, _ties(parameters), subset)) for name in members]
     if reasons := [f"{name}: {why}" for name, why in found if isinstance(why, str)]:
         return Unavailable(f"a member of the family has no p-value ({reasons[0]}).")
     comparisons = [item for _, item in found if not isinstance(item, str)]
@@ -188,7 +190,44 @@ def _p_holm(study: Study, cell: str, parameters: Parameters) -> Value | Unavaila
         )
     )
     own = comparisons[at]
-    return _value(value, low, high, own.n, own.cell.n, _chance(parameters, curve=True))
+    return _value(value, low, high, own.n, own.expected, _chance(parameters, curve=True))
+
+
+def _greedy_minus_sample(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
+    del parameters
+    found = study.greedy(cell)
+    if isinstance(found, str):
+        return Unavailable(f"{found}.")
+    value = found.result.estimate
+    return _value(value, value, value, found.n, found.expected, "", value)
+
+
+def _sc_tokens(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
+    data = study.cells[cell]
+    curve = study.curve(cell.rsplit("/", 1)[0])
+    if isinstance(curve, str):
+        return Unavailable(f"{curve}.")
+    if not data.cell.pool:
+        return Unavailable("the cell is not declared as a `pool`.")
+    sizes = curve.curve.sizes
+    k = int(parameters.get("k", sizes[-1]))
+    if k not in sizes:
+        return Unavailable(f"the curve is known at {', '.join(map(str, sizes))} samples, not at {k}.")
+    value = float(curve.costs[:, sizes.index(k)].mean())
+    draws = _draws(parameters)
+    variance = curve.curve.cost_variance[:, sizes.index(k)].sum() / max(draws, 1)
+    reach = normal_tolerance(value, float(np.sqrt(variance)) / len(curve.questions)) if draws else None
+    low, high = (value, value) if reach is None else (reach.low, reach.high)
+    return _value(value, low, high, len(curve.questions), data.n, f"{draws} draws a question" if draws else "", value)
+
+
+def _complete_case_n(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
+    del parameters
+    kept = study.questions_in(cell.rsplit("/", 1)[0], "complete")
+    n = study.cells[cell].n
+    if kept is None or isinstance(kept, str):
+        return Unavailable("the setting has no complete cases to count.")
+    return _value(len(kept), len(kept), len(kept), n, n, "", len(kept))
 
 
 def _chance(parameters: Parameters, *, curve: bool) -> str:
@@ -221,14 +260,24 @@ class Inference:
     parameters: tuple[str, ...]
 
 
-_AT_COST = ("draws", "resamples", "tie_rule")
+_DRAWN = ("draws", "tie_rule", "subset")
+_AT_COST = ("draws", "resamples", "tie_rule", "subset")
 INFERENCES: dict[str, Inference] = {
     "sc_accuracy": Inference(_sc_accuracy, "fraction", ("k", "draws", "tie_rule")),
-    "sc_accuracy_at_cost": Inference(_sc_accuracy_at_cost, "fraction", ("draws", "tie_rule")),
-    "difference_at_cost": Inference(_difference_at_cost, "fraction", ("draws", "tie_rule")),
+    "sc_tokens": Inference(_sc_tokens, "tokens", ("k", "draws")),
+    "sc_accuracy_at_cost": Inference(_sc_accuracy_at_cost, "fraction", _DRAWN),
+    "difference_at_cost": Inference(_difference_at_cost, "fraction", _DRAWN),
+    "greedy_minus_sample": Inference(_greedy_minus_sample, "fraction", ()),
+    "complete_case_n": Inference(_complete_case_n, "count", ()),
     "ci_low": Inference(_end(0.025, "low"), "fraction", ("of", *_AT_COST)),
     "ci_high": Inference(_end(0.975, "high"), "fraction", ("of", *_AT_COST)),
     "p_value": Inference(_p_value, "fraction", ("of", *_AT_COST)),
     "p_holm": Inference(_p_holm, "fraction", ("family", *_AT_COST)),
     "p_mcnemar": Inference(_p_mcnemar, "fraction", ()),
+    "comparison_count": Inference(across.comparison_count, "count", across.MEMBERS),
+    "negative_count": Inference(across.negative_count, "count", (*across.MEMBERS, *_DRAWN)),
+    "better_count": Inference(across.better_count, "count", (*across.MEMBERS, "correction", *_AT_COST)),
+    "worse_count": Inference(across.worse_count, "count", (*across.MEMBERS, "correction", *_AT_COST)),
+    "sign_test_p": Inference(across.sign_test_p, "fraction", (*across.MEMBERS, "alternative", *_DRAWN)),
+    "cluster_sign_test_p": Inference(across.cluster_sign_test_p, "fraction", (*across.MEMBERS, "alternative", *_DRAWN)),
 }

@@ -164,8 +164,8 @@ def _equal_cost(study: Study) -> Iterator[EqualCost]:
         found = study.compare(cell)
         if isinstance(found, str):
             continue
-        result, holm = found.result, study.holm(cell)
-        adjusted = None if isinstance(holm, str) else holm
+        result = found.result
+        adjusted, stepped = study.adjusted(cell)
         intervals = [None if isinstance(i, NoInterval) else i for i in (result.percentile, result.studentised)]
         ends = [end for interval in intervals for end in ((interval.low, interval.high) if interval else (None, None))]
         yield EqualCost(
@@ -185,6 +185,7 @@ def _equal_cost(study: Study) -> Iterator[EqualCost]:
             t_high=ends[3],
             p_value=float(result.p_value),
             p_holm=adjusted,
+            p_romano_wolf=stepped,
             few_differences=result.few_differences,
             verdict=judged_interval(result, adjusted),
         )

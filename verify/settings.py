@@ -18,7 +18,7 @@ from verify.statistics.curve import Curve, exact_curve
 from verify.statistics.equalcost import EqualCost, bootstrap_at_equal_cost
 from verify.statistics.interpolation import CurvePoint
 from verify.statistics.mcnemar import McNemar, mcnemar_of
-from verify.statistics.multiplicity import holm
+from verify.statistics.multiplicity import holm, romano_wolf
 from verify.statistics.outcome import Unverifiable
 from verify.statistics.pool import Pool
 from verify.statistics.pool import TieRule as CurveTies
@@ -34,6 +34,7 @@ _TIES: dict[TieRule, CurveTies] = {
     "wrong": CurveTies.WRONG,
     "right": CurveTies.RIGHT,
 }
+ALL = "all"
 Floats = NDArray[np.float64]
 
 
@@ -48,10 +49,11 @@ class Inference:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """One method against the curve of its setting, over the `n` questions that both know."""
+    """One method against the curve of its setting, over the `questions` that both know of the `expected` ones."""
 
     cell: CellData
-    n: int
+    questions: tuple[str, ...]
+    expected: int
     accuracy: float
     cost: float
     point: CurvePoint
@@ -59,7 +61,26 @@ class MethodComparison:
     result: Comparison
     replicates: Floats
     """(resamples,) of the difference."""
-    clamped: bool
+
+    @property
+    def n(self) -> int:
+        """Number of questions compared."""
+        return len(self.questions)
+
+
+@dataclass(frozen=True)
+class GreedyComparison:
+    """One greedy answer a question against the share of right answers in the pool, over `n` questions."""
+
+    cell: CellData
+    n: int
+    result: Comparison
+    replicates: Floats
+
+    @property
+    def expected(self) -> int:
+        """Questions that should be there."""
+        return self.cell.n
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,11 @@ class JudgeComparison:
     replicates: Floats
     mcnemar: McNemar
 
+    @property
+    def expected(self) -> int:
+        """Questions that should be there."""
+        return self.cell.n
+
 
 class Study:
     """All cells of a release, with the comparisons between them; each is computed once, when first asked for."""
@@ -83,7 +109,7 @@ class Study:
         self._pools = {setting_of(name): data for name, data in self.cells.items() if data.cell.pool}
         self._parameters = {model.id: model.parameters for model in manifest.models}
         self._curves: dict[tuple[str, CurveTies], _PoolCurve | str] = {}
-        self._methods: dict[tuple[str, CurveTies], MethodComparison | str] = {}
+        self._methods: dict[tuple[str, CurveTies, str], MethodComparison | str] = {}
 
     def methods(self) -> list[str]:
         """Ids of the cells that are compared with a pool, in the order of the manifest."""
@@ -99,17 +125,64 @@ class Study:
             self._curves[setting, rule] = _pool_curve(pool, rule, self.inference.spending, self._size_of(pool))
         return self._curves[setting, rule]
 
-    def compare(self, cell: str, ties: TieRule | None = None) -> MethodComparison | str:
-        """A method against the curve at the method's own mean cost, or why that cannot be said."""
+    def compare(self, cell: str, ties: TieRule | None = None, subset: str = ALL) -> MethodComparison | str:
+        """A method against the curve at the method's own mean cost, or why that cannot be said.
+
+        `subset`: `all` questions, the `complete` cases of the setting, or `levels:1,2` for those of some levels; cost
+        and curve are then those of the subset.
+        """
         curve = self.curve(setting_of(cell), ties)
         if isinstance(curve, str):
             return curve
         if self.cells[cell].cell.pool:
             return "the pool is the baseline and is not compared with itself"
-        key = (cell, curve.curve.ties)
+        key = (cell, curve.curve.ties, subset)
         if key not in self._methods:
-            self._methods[key] = self._compare(self.cells[cell], curve)
+            kept = self.questions_in(setting_of(cell), subset)
+            self._methods[key] = kept if isinstance(kept, str) else self._compare(self.cells[cell], curve, kept)
         return self._methods[key]
+
+    def questions_in(self, setting: str, subset: str) -> frozenset[str] | str | None:
+        """Ids of the questions of a subset; None = all; a string says why there is no such subset."""
+        if subset == ALL:
+            return None
+        cells = [data for name, data in self.cells.items() if setting_of(name) == setting]
+        if subset == "complete":
+            ids = [frozenset(_answered(data)) for data in cells]
+            return frozenset.intersection(*ids)
+        kind, _, names = subset.partition(":")
+        if kind != "levels":
+            return f"there is no subset {subset!r}; use all, complete, or levels: and a list such as levels:1,2"
+        levels = {name.strip() for name in names.split(",")}
+        known = {level for data in cells for level in data.levels}
+        if unknown := sorted(levels - {level for level in known if level is not None}):
+            return f"no question of the setting has level {unknown[0]!r}"
+        return frozenset(
+            name
+            for data in cells
+            for name, level in zip(data.question_ids, data.levels, strict=True)
+            if level in levels
+        )
+
+    def greedy(self, cell: str) -> GreedyComparison | str:
+        """One greedy answer against one sampled answer of the setting's pool (SMRL 5.4), or why that cannot be said."""
+        pool = self._pools.get(setting_of(cell))
+        data = self.cells[cell]
+        if pool is None:
+            return f"setting {setting_of(cell)} declares no `pool` cell to compare with"
+        if data.cell.decision_rule != "only":
+            return (
+                f"the cell's decision rule is `{data.cell.decision_rule}`, and one answer a question is compared here"
+            )
+        outcomes = decide(data, our_answers(data))
+        share = dict(zip(pool.question_ids, _right_share(pool), strict=True))
+        sampled = np.array([share.get(name, np.nan) for name in data.question_ids])
+        known = (outcomes.grade != Grade.UNKNOWN) & ~np.isnan(sampled)
+        if known.sum() < 2:
+            return "fewer than two questions are known in both the cell and the pool"
+        right = (outcomes.grade[known] == Grade.CORRECT).astype(np.float64)
+        replicates = bootstrap_means(right - sampled[known], rng=self._rng(), resamples=self.inference.resamples)
+        return GreedyComparison(data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0])
 
     def family_of(self, cell: str, family: str | None) -> list[str] | str:
         """The cells that one correction covers: a declared family, `setting`, or `all`; by default the declared one."""
@@ -127,16 +200,24 @@ class Study:
             return declared.get(family, f"the manifest declares no family {family!r}")
         return [name for name in members if setting_of(name) == setting_of(cell)]
 
-    def holm(self, cell: str, family: str | None = None, ties: TieRule | None = None) -> float | str:
-        """Holm-adjusted p of a cell within its family (Holm 1979), or why it cannot be said."""
-        members = self.family_of(cell, family)
-        if isinstance(members, str):
-            return members
-        found = {name: self.compare(name, ties) for name in members}
-        if reasons := [f"{name}: {why}" for name, why in found.items() if isinstance(why, str)]:
-            return f"a member of the family has no p-value ({reasons[0]})"
-        raw = [item.result.p_value for item in found.values() if not isinstance(item, str)]
-        return float(holm(raw).adjusted[members.index(cell)])
+    def adjusted(self, cell: str) -> tuple[float | None, float | None]:
+        """Holm's and Romano-Wolf's p of a cell within its family; None where a member has no p-value, and for
+        Romano-Wolf also where the members are not over the same questions, so that resamples are not joint."""
+        members = self.family_of(cell, None)
+        if isinstance(members, str) or cell not in members:
+            return None, None
+        found = [self.compare(name) for name in members]
+        known = [item for item in found if not isinstance(item, str)]
+        if len(known) < len(found):
+            return None, None
+        at = members.index(cell)
+        by_holm = float(holm([item.result.p_value for item in known]).adjusted[at])
+        if len({item.questions for item in known}) > 1:
+            return by_holm, None
+        stepped = romano_wolf(
+            [item.result.estimate for item in known], np.stack([item.replicates for item in known], axis=1)
+        )
+        return by_holm, float(stepped.adjusted[at])
 
     def judge(self, cell: str) -> JudgeComparison | str:
         """Selected minus plurality on identical candidates, or why that cannot be said."""
@@ -163,13 +244,17 @@ class Study:
         # A fresh generator each time: a result must not depend on what was asked before it.
         return np.random.default_rng(self.inference.seed)
 
-    def _compare(self, data: CellData, curve: "_PoolCurve") -> MethodComparison | str:
+    def _compare(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> MethodComparison | str:
         outcomes = decide(data, our_answers(data))
         spent = by_question(data, self.inference.spending, self._size_of(data))
         if isinstance(spent, str):
             return spent
         places = curve.place_of(data.question_ids)
         known = (outcomes.grade != Grade.UNKNOWN) & ~np.isnan(spent) & (places >= 0)
+        expected = data.n
+        if kept is not None:
+            inside = np.array([name in kept for name in data.question_ids])
+            known, expected = known & inside, int(inside.sum())
         if known.sum() < 2:
             return "fewer than two questions are known in both the cell and the pool, with their costs"
         rows = places[known]
@@ -190,7 +275,7 @@ class Study:
             )
         except ValueError as error:
             return str(error)
-        return _one(equal, data, curve, int(known.sum()), float(credit.mean()), float(spent[known].mean()))
+        return _one(equal, data, curve, known, expected, float(credit.mean()), float(spent[known].mean()))
 
 
 @dataclass(frozen=True)
@@ -247,14 +332,49 @@ def _pool_curve(data: CellData, ties: CurveTies, spending: Spending, parameters:
 
 
 def _one(
-    equal: EqualCost, data: CellData, curve: _PoolCurve, n: int, accuracy: float, cost: float
+    equal: EqualCost,
+    data: CellData,
+    curve: _PoolCurve,
+    known: NDArray[np.bool_],
+    expected: int,
+    accuracy: float,
+    cost: float,
 ) -> MethodComparison | str:
     (result,), (point,) = equal.comparisons(), equal.points
     if isinstance(result, Unverifiable):
         return result.reason
     if isinstance(point, Unverifiable):
         return point.reason
-    if equal.replicates is None:
-        return "nothing could be resampled"
-    replicates = equal.replicates.values[:, 0]
-    return MethodComparison(data, n, accuracy, cost, point, curve.curve, result, replicates, point.clamped)
+    return MethodComparison(
+        data,
+        tuple(name for name, there in zip(data.question_ids, known, strict=True) if there),
+        expected,
+        accuracy,
+        cost,
+        point,
+        curve.curve,
+        result,
+        equal.replicates.values[:, 0],
+    )
+
+
+def _answered(data: CellData) -> list[str]:
+    """Questions of a cell with a readable answer: for a pool in every sample, else in the outcome (SMRL 5.5)."""
+    if data.cell.pool:
+        readable = np.ones(data.n, dtype=np.bool_)
+        readable[data.owner[data.answers.vote == NONE]] = False
+        readable &= np.diff(data.offsets) > 0
+    else:
+        grade = decide(data, our_answers(data)).grade
+        readable = (grade == Grade.CORRECT) | (grade == Grade.INCORRECT)
+    return [name for name, there in zip(data.question_ids, readable, strict=True) if there]
+
+
+def _right_share(pool: CellData) -> Floats:
+    """(n,) share of right samples of each question, NaN where a sample is not known."""
+    sizes = np.diff(pool.offsets)
+    right = np.bincount(pool.owner[pool.answers.grade == Grade.CORRECT], minlength=pool.n)
+    hidden = np.bincount(pool.owner[pool.answers.grade == Grade.UNKNOWN], minlength=pool.n) > 0
+    share = right / np.maximum(sizes, 1)
+    share[hidden | (sizes == 0) | ~pool.gold_usable] = np.nan
+    return share

@@ -12,6 +12,7 @@ from schemas.manifest import Cell, Manifest
 from schemas.reading import convert, decode
 from schemas.record import Generation, Question, Record
 from verify.estimates import STATISTICS
+from verify.inferences import INFERENCES
 
 TEXT = (ROOT / "RELEASE.md").read_text(encoding="utf-8")
 JSON = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
@@ -38,7 +39,7 @@ def test_every_field_and_statistic_is_described() -> None:
     for kind in (Manifest, Cell, Question, Record, Generation):
         for field in kind.__struct_fields__:
             assert f"`{field}`" in TEXT or f"[].{field}`" in TEXT or f'"{field}"' in TEXT, f"{kind.__name__}.{field}"
-    for statistic in STATISTICS:
+    for statistic in (*STATISTICS, *INFERENCES):
         assert f"`{statistic}`" in TEXT, statistic
     for name in TYPES:
         assert build(name)["$id"].endswith(":1.0")

@@ -167,3 +167,95 @@ def test_two_pools_in_a_setting_are_refused(tmp_path: Path) -> None:
     result = run_audit("verify", root)
     assert result.returncode == 3
     assert "two cells of 'm/d' are its `pool`" in result.stderr
+
+
+def claimed(root: Path, folder: Path, *claims: str) -> list[tuple[str, str]]:
+    path = folder / "claims.toml"
+    body = ",".join(f'{{id="c{i}", {claim}}}' for i, claim in enumerate(claims))
+    path.write_text(f'format_version = "1.0"\nclaims = [{body}]')
+    report = verify_release(root, claims=path).report
+    return [(f.verdict, f.message) for f in report.findings if f.check == "claim"]
+
+
+def test_greedy_against_one_sample(tmp_path: Path) -> None:
+    # Greedy right, right, wrong; one sample is right 3/4, 1/4 and 0 of the time: (1/4 + 3/4 + 0) / 3.
+    pools = [pool("q0", 3), pool("q1", 1), pool("q2", 0)]
+    methods = [one("q0", True, 25), one("q1", True, 25), one("q2", False, 25)]
+    root = write_release(tmp_path / "r", [POOL, METHOD], ["5"] * 3, pools + methods)
+    cell = 'cell="m/d/method"'
+    found = claimed(
+        root,
+        tmp_path,
+        f'{cell}, statistic="greedy_minus_sample", value="+33.3", unit="points"',
+        f'{cell}, statistic="greedy_minus_sample", value="+33.4", unit="points"',
+        f'{cell}, statistic="ci_low", value="0.0", unit="points", parameters={{of="greedy_minus_sample"}}',
+    )
+    assert [verdict for verdict, _ in found] == ["confirmed", "refuted", "confirmed"]
+
+
+def test_complete_cases_leave_out_whoever_left_something_unanswered(tmp_path: Path) -> None:
+    silent = record(POOL.id, "q1", [*pool("q1", 3).generations[:3], sample(3, "no idea", completion_tokens=10)])
+    mute = record(METHOD.id, "q2", [sample(0, "no idea", completion_tokens=20)])
+    pools = [pool("q0", 3), silent, pool("q2", 3), pool("q3", 1)]
+    methods = [one("q0", False, 20), one("q1", True, 20), mute, one("q3", False, 20)]
+    root = write_release(tmp_path / "r", [POOL, METHOD], ["5"] * 4, pools + methods)
+    # q0 and q3 are left: the method has none right, two samples of the pools 3/4 and 1/4 by chance.
+    found = claimed(
+        root,
+        tmp_path,
+        'cell="m/d/method", statistic="complete_case_n", value="2"',
+        'cell="m/d/method", statistic="difference_at_cost", value="-50.0%", parameters={subset="complete", draws=0}',
+        'cell="m/d/method", statistic="difference_at_cost", value="-50.0%", parameters={draws=0}',
+        'cell="m/d/method", statistic="difference_at_cost", value="1", parameters={subset="levels:9"}',
+    )
+    assert [verdict for verdict, _ in found] == ["confirmed", "confirmed", "refuted", "unverifiable"]
+    assert "no question of the setting has level '9'" in found[3][1]
+
+
+def test_counts_over_comparisons_are_those_of_the_table(tmp_path: Path) -> None:
+    import random
+
+    from generators.planted import Plan, plant
+
+    root = tmp_path / "r"
+    plant(root, Plan(questions=30), rng=random.Random(4))
+    rows = verify_release(root).report.equal_cost
+    negative = sum(row.difference < 0 for row in rows)
+    worse = sum(row.difference < 0 and (row.p_holm or 1) < 0.05 for row in rows)
+    assert 0 < worse < negative < len(rows) == 14
+    exact = "parameters={draws=0}"
+    cell = 'cell="planted-small/sums/debate"'
+    found = claimed(
+        root,
+        tmp_path,
+        f'{cell}, statistic="comparison_count", value="14"',
+        f'{cell}, statistic="negative_count", value="{negative}", {exact}',
+        f'{cell}, statistic="negative_count", value="{negative + 1}", {exact}',
+        f'{cell}, statistic="worse_count", value="{worse}", {exact}',
+        f'{cell}, statistic="worse_count", value="0", {exact}',
+        f'{cell}, statistic="comparison_count", value="4", parameters={{methods="debate,best_of_n"}}',
+        f'{cell}, statistic="comparison_count", value="7", parameters={{family="setting"}}',
+        f'{cell}, statistic="comparison_count", value="7", parameters={{methods="debat"}}',
+    )
+    assert [verdict for verdict, _ in found] == [
+        "confirmed", "confirmed", "refuted", "confirmed", "refuted", "confirmed", "confirmed", "unverifiable",
+    ]  # fmt: skip
+
+
+def test_sign_tests_state_their_side(tmp_path: Path) -> None:
+    # Six methods, all worse than sampling: 2 (1/2)^6 two-sided, (1/2)^6 one-sided; one setting cannot be unanimous
+    # in more than one cluster: 1/2 one-sided.
+    cells = [Cell(id=f"m/d/m{i}", decision_rule="only") for i in range(6)]
+    records = [pool(f"q{j}", 4) for j in range(3)]
+    records += [record(c.id, f"q{j}", [answer(0, False, 20)]) for c in cells for j in range(3)]
+    root = write_release(tmp_path / "r", [POOL, *cells], ["5"] * 3, records)
+    cell = 'cell="m/d/m0"'
+    found = claimed(
+        root,
+        tmp_path,
+        f'{cell}, statistic="sign_test_p", value="0.031"',
+        f'{cell}, statistic="sign_test_p", value="0.0156", parameters={{alternative="less"}}',
+        f'{cell}, statistic="sign_test_p", value="0.0156"',
+        f'{cell}, statistic="cluster_sign_test_p", value="0.5", parameters={{alternative="less"}}',
+    )
+    assert [verdict for verdict, _ in found] == ["confirmed", "confirmed", "refuted", "confirmed"]
