@@ -44,6 +44,8 @@ class Comparison:
 
     def close(self, one: Fraction, other: Fraction) -> bool:
         """Whether two numbers are within the tolerance; exact arithmetic, so integers are never rounded together."""
+        if one.denominator == other.denominator == 1 and self.absolute < 1 and not self.relative:
+            return one == other
         size = max(abs(one), abs(other))
         absolute = self.absolute * min(Fraction(1), size) if self.scale_small else self.absolute
         return abs(one - other) <= max(absolute, self.relative * size)

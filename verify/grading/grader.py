@@ -12,7 +12,7 @@ from typing import Literal
 
 from verify.grading.compare import Comparison
 from verify.grading.eta import eta
-from verify.grading.extract import Extraction, Rule, extract, phrase_pattern
+from verify.grading.extract import BRACE, Extraction, Phrases, Rule, extract
 from verify.grading.normal import Form, Normaliser
 from verify.grading.numeric import numeric_form
 from verify.grading.policy import Policy, resolve_policy
@@ -45,7 +45,7 @@ class Grader:
 
     def __init__(self, policy: str | Policy) -> None:
         self.policy = resolve_policy(policy)
-        self._phrases = phrase_pattern(self.policy.phrases)
+        self._phrases = Phrases.of(self.policy.phrases)
         self._comparison = Comparison.of(self.policy)
         self._normaliser = Normaliser(self.policy)
         self._remembered = lru_cache(maxsize=_MEMO)(self._form)
@@ -105,16 +105,12 @@ class Grader:
 
 
 def _balanced(text: str) -> bool:
-    depth, escaped = 0, False
-    for sign in text:
-        if escaped:
-            escaped = False
-        elif sign == "\\":
-            escaped = True
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if depth < 0:
-                return False
+    depth = 0
+    for found in BRACE.finditer(text):
+        sign = found.group()
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return False
     return depth == 0
 
 

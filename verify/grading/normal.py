@@ -10,10 +10,13 @@ from fractions import Fraction
 
 from verify.grading import symbols
 from verify.grading.arithmetic import Arithmetic, numeral
+from verify.grading.extract import closing_braces
 from verify.grading.policy import Policy
 from verify.grading.tokens import Tokenizer
 
 _MAX_LEVELS = 5
+#: An answer of more tokens is compared as one string: reading its members would cost more than the tokens did.
+_MAX_STRUCTURED = 10_000
 _OPENING = {"(", "[", "\\{", "\\langle", "{", "{["}
 _CLOSING = {")", "]", "\\}", "\\rangle", "}", "]}"}
 _SEPARATORS = {",", ";", '"and', '"or'}
@@ -121,10 +124,13 @@ class Normaliser:
         text = answer.strip()
         if text[:1] in "*`" or text[-1:] in "*`":
             text = text.strip("*` ")
+        if text.startswith("{{"):
+            text = _peeled(text)
         tokens = Tokenizer(text, self._policy).tokens()
         if tokens is None:
             return Form("".join(answer.split()))
-        return self._whole(_without_unary_plus(_without_final_stop(tokens)), _MAX_LEVELS)
+        tokens = _without_unary_plus(_without_label(_without_final_stop(tokens)))
+        return self._whole(tokens, _MAX_LEVELS if len(tokens) <= _MAX_STRUCTURED else 0)
 
     def _whole(self, tokens: list[str], level: int) -> Form:
         """A bare list, or one element."""
@@ -146,6 +152,8 @@ class Normaliser:
         return Form(key, kind=kind or "list", parts=tuple(forms))
 
     def _element(self, tokens: list[str], level: int) -> Form:
+        if len(tokens) == 1:
+            return self._scalar(tokens)
         left, tokens = self._assignment(tokens)
         if self._policy.units:
             tokens, unit = _without_unit(tokens)
@@ -254,6 +262,16 @@ class Normaliser:
         return [*sign, *body]
 
 
+def _peeled(text: str) -> str:
+    """The text without the braces around all of it, any number of them in one pass."""
+    leading = len(text) - len(text.lstrip("{"))
+    closed = closing_braces(text, list(range(leading)))
+    at = 0
+    while at < leading and closed.get(at) == len(text) - 1 - at:
+        at += 1
+    return text[at : len(text) - at].strip()
+
+
 def _number_key(value: Fraction) -> str:
     # The cap of `arithmetic` keeps these short enough for Python's own limit on digits.
     return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
@@ -264,6 +282,14 @@ def _without_final_stop(tokens: list[str]) -> list[str]:
     while end and tokens[end - 1] in (".", ",", ";", ":"):
         end -= 1
     return tokens[:end] if end < len(tokens) else tokens
+
+
+def _without_label(tokens: list[str]) -> list[str]:
+    """The value without `The answer is` or `Answer:` in front of it."""
+    at = 0
+    while at < len(tokens) and (tokens[at] in (":", "=") or (tokens[at][0] == '"' and tokens[at][1:] in symbols.LABELS)):
+        at += 1
+    return tokens[at:] if at < len(tokens) else tokens
 
 
 def _without_unary_plus(tokens: list[str]) -> list[str]:

@@ -86,6 +86,13 @@ LOWERED = {lowered: digit for lowered, digit in zip("₀₁₂₃₄₅₆₇₈
 #: Words typed without a backslash that can only be a symbol.
 PLAIN_WORDS = {"pi": "\\pi", "sqrt": "\\sqrt", "infinity": "\\infty", "infty": "\\infty", "frac": "\\frac"}
 
+#: Function names, however they are set: `\\sin`, `\\mathrm{sin}` and `sin` are one.
+FUNCTIONS = frozenset(
+    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan log ln exp lim max min gcd lcm det arg deg dim ker".split()
+)
+#: Words that only introduce a value.
+LABELS = frozenset("the final answer is are ans so thus value equals solution".split())
+
 _UNITS = {
     "cm": "cm centimeter centimeters centimetre centimetres", "mm": "mm millimeter millimeters millimetre millimetres",
     "m": "m meter meters metre metres", "km": "km kilometer kilometers kilometre kilometres",
@@ -100,22 +107,10 @@ _UNITS = {
 }  # fmt: skip
 #: Canonical name of every unit that the grader can tell from another.
 UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-#: Units short enough to be typed as bare letters, and too unlike a product of variables to be one.
-BARE_UNITS = frozenset(word for word in UNITS if len(word) > 1) - {
-    "in",
-    "ms",
-    "mg",
-    "mi",
-    "min",
-    "deg",
-    "rad",
-    "sec",
-    "day",
-}
-
-#: Nouns that answers count, typed as bare letters.
-BARE_NOUNS = frozenset(
-    "apples books boxes coins days dollars eggs games hours items marbles miles minutes numbers pages people pencils points "
+#: Units and nouns that may be typed as bare letters: too unlike a product of variables to be one.
+_BARE_UNITS = {word for word in UNITS if len(word) > 1} - set("in ms mg mi min deg rad sec day".split())
+BARE_WORDS = frozenset(_BARE_UNITS) | frozenset(
+    "thousand million billion trillion apples books boxes coins days dollars eggs games hours items marbles miles minutes numbers pages people pencils points "
     "pounds seconds solutions students tickets times toys triangles units values ways weeks words years cookies cars".split()
 )
 
