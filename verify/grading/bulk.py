@@ -24,9 +24,10 @@ VERDICTS: tuple[Verdict, ...] = ("unparsed", "incorrect", "correct")
 _CODE = {verdict: code for code, verdict in enumerate(VERDICTS)}
 #: Rows per batch: 1,200-character responses make 5 MB of text, far below the bound on memory.
 BATCH_ROWS = 4096
-_MEMO_ENTRIES = 100_000
-_MEMO_BYTES = 256
-_BOX = b"\\boxed"
+_MEMO_GOLDS = 20_000
+_MEMO_ANSWERS = 256
+_MEMO_BYTES = 128
+_BRACE = ord("{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,21 @@ def grade_batches(
     are read as U+FFFD. Raises `UsageError` for a column that is absent or not of strings.
     """
     grader = compile_policy(policy)
-    memo: dict[tuple[bytes, str], int] = {}
+    memo = _Memo()
     for batch in batches:
-        texts, golds = _strings(batch, text), _strings(batch, gold)
-        yield GradedBatch(_grade_column(grader, texts, [each or "" for each in golds.to_pylist()], memo))
+        # A dictionary holds each gold once, so that a row costs one index instead of one string.
+        golds = _dictionary(batch, gold)
+        per_gold = [memo.of(each or "") for each in golds.dictionary.to_pylist()]
+        per_gold.append(memo.of(""))
+        indices = golds.indices.fill_null(len(per_gold) - 1).to_numpy().tolist()
+        yield GradedBatch(_grade_column(grader, _strings(batch, text), [per_gold[at] for at in indices]))
 
 
 def grade_parquet(
     path: str | PathLike[str], *, policy: str | Policy = "math", text: str = "text", gold: str = "gold"
 ) -> Iterator[GradedBatch]:
     """Stream a Parquet file through `grade_batches`, reading the two columns and nothing else."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, read_dictionary=[gold]) as file:
         batches = file.iter_batches(batch_size=BATCH_ROWS, columns=[text, gold])
         yield from grade_batches(batches, policy=policy, text=text, gold=gold)
 
@@ -80,6 +85,16 @@ def _strings(batch: pa.RecordBatch, name: str) -> pa.Array:
     return column
 
 
+def _dictionary(batch: pa.RecordBatch, name: str) -> pa.DictionaryArray:
+    """The column with each string once; as it is, where the file has it so and its dictionary is no longer than it."""
+    if name in batch.schema.names:
+        column = batch.column(name)
+        if isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.dictionary.type):
+            if len(column.dictionary) <= len(column):
+                return column
+    return _strings(batch, name).dictionary_encode()
+
+
 def _offsets(column: pa.Array) -> list[int]:
     width = np.int64 if pa.types.is_large_string(column.type) else np.int32
     buffer = column.buffers()[1]
@@ -90,55 +105,86 @@ def _offsets(column: pa.Array) -> list[int]:
     return found
 
 
-def _grade_column(
-    grader: Grader, texts: pa.Array, golds: list[str], memo: dict[tuple[bytes, str], int]
-) -> npt.NDArray[np.int8]:
+class _Answers(dict[bytes, int]):
+    """Verdicts of the boxed answers seen so far against one gold. A key is a whole box content, never a guess."""
+
+    def __init__(self, gold: str) -> None:
+        super().__init__()
+        self.gold = gold
+
+
+class _Memo:
+    """The answers of every gold, bounded: when full it starts again."""
+
+    def __init__(self) -> None:
+        self._golds: dict[str, _Answers] = {}
+
+    def of(self, gold: str) -> _Answers:
+        found = self._golds.get(gold)
+        if found is None:
+            if len(self._golds) >= _MEMO_GOLDS:
+                self._golds.clear()
+            found = self._golds[gold] = _Answers(gold)
+        return found
+
+
+def _grade_column(grader: Grader, texts: pa.Array, golds: list[_Answers]) -> npt.NDArray[np.int8]:
     stops = _offsets(texts)
     buffer = texts.buffers()[2]
     first, last = stops[0], stops[-1]
     # One copy of this batch's bytes; `bytes` has the searches that a buffer lacks.
     data = buffer.slice(first, last - first).to_pybytes() if buffer is not None and last > first else b""
-    short_cut = grader.policy.hash_marker == "off" and grader.policy.several_boxes == "last" and grader.policy.fbox != "equal"
-    codes: list[int] = []
-    append = codes.append
-    rfind, find = data.rfind, data.find
-    start = 0
-    for stop, gold in zip(stops[1:], golds, strict=True):
-        end = stop - first
-        at = rfind(_BOX, start, end) + 7 if short_cut else 0
-        start = end
-        if at > 6 and data[at - 1 : at] == b"{" and at <= end:
-            close = find(b"}", at, end)
-            if close > 0 and (data[close - 1 : close] == b"\\" or find(b"{", at, close) >= 0):
-                close = _close(data, at, end)
-            if close > at:
-                answer = data[at:close]
-                code = memo.get((answer, gold))
-                if code is None:
-                    code = _remember(grader, answer, gold, memo)
-                append(code)
-                continue
-        append(-1)
-    found = np.array(codes, dtype=np.int8)
+    stops = [stop - first for stop in stops] if first else stops
+    policy = grader.policy
+    if policy.hash_marker == "off" and policy.several_boxes == "last" and policy.fbox != "equal":
+        found = np.array(_boxed_codes(grader, data, stops, golds), dtype=np.int8)
+    else:
+        found = np.full(len(golds), -1, dtype=np.int8)
     for row in np.flatnonzero(found < 0).tolist():
-        response = data[stops[row] - first : stops[row + 1] - first].decode("utf-8", "replace")
-        found[row] = _CODE[grader.grade(response, golds[row]).verdict]
+        response = data[stops[row] : stops[row + 1]].decode("utf-8", "replace")
+        found[row] = _CODE[grader.grade(response, golds[row].gold).verdict]
     if texts.null_count:
         found[texts.is_null().to_numpy(zero_copy_only=False)] = _CODE["unparsed"]
     return found
 
 
-def _remember(grader: Grader, answer: bytes, gold: str, memo: dict[tuple[bytes, str], int]) -> int:
-    """The verdict on the content of a box, or -1 where only the full rule can tell what the box holds."""
+def _boxed_codes(grader: Grader, data: bytes, stops: list[int], golds: list[_Answers]) -> list[int]:
+    """Verdicts of the rows whose last box the memo knows or a simple cut finds; -1 for every other row.
+
+    Cutting at the row's last brace is a guess. It is safe because a memo holds nothing but contents that the full rule
+    extracts, balanced as the full rule balances: such a content with a brace behind it is extracted again.
+    """
+    codes: list[int] = []
+    append, rfind = codes.append, data.rfind
+    start = 0
+    for stop, known in zip(stops[1:], golds, strict=True):
+        at = rfind(b"\\boxed", start, stop) + 7
+        start = stop
+        if 6 < at <= stop and data[at - 1] == _BRACE:
+            close = rfind(b"}", at, stop)
+            if close > at:
+                code = known.get(data[at:close])
+                append(_code_of_box(grader, data, at, stop, known) if code is None else code)
+                continue
+        append(-1)
+    return codes
+
+
+def _code_of_box(grader: Grader, data: bytes, at: int, stop: int, known: _Answers) -> int:
+    close = _close(data, at, stop)
+    if close <= at:
+        return -1
+    answer = data[at:close]
+    code = known.get(answer)
+    if code is not None:
+        return code
     content = answer.decode("utf-8", "replace")
     # The cut is what the full rule extracts if and only if its own brace matching ends where the cut does.
     if not content.strip() or closing_braces(f"{{{content}}}", [0]).get(0) != len(content) + 1:
         return -1
-    code = _CODE["correct" if grader.matches(content, gold) else "incorrect"]
-    if len(memo) >= _MEMO_ENTRIES:
-        memo.clear()
-    if len(answer) <= _MEMO_BYTES:
-        memo[answer, gold] = code
+    code = _CODE["correct" if grader.matches(content, known.gold) else "incorrect"]
+    if len(answer) <= _MEMO_BYTES and len(known) < _MEMO_ANSWERS:
+        known[answer] = code
     return code
 
 
