@@ -26,6 +26,8 @@ from verify.grading.worker import write_frame
 _STARTING_S = 60.0
 #: Calls spent on shortening one counterexample; slow graders must not turn a trial into an afternoon.
 _SHRINKING_CALLS = 300
+#: Calls of one property that may hang or kill the grader before the rest of the property is left out.
+_DEAD_CALLS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,10 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class PropertyResult:
-    """One line of a trial: calls passed and failed, seconds of the slowest call, the shortest failure."""
+    """One line of a trial: calls passed and failed, seconds of the slowest call, the shortest failure.
+
+    A property whose calls hang or die is left after a few of them, so passed + failed may fall short of what was asked.
+    """
 
     property: str
     passed: int
@@ -70,6 +75,7 @@ class _Answered:
     credited: bool | None
     error: str
     seconds: float
+    died: bool = False
 
 
 class _Stop(BaseException):
@@ -99,7 +105,8 @@ class Subject:
             credited, error = msgspec.msgpack.decode(frame, type=tuple[bool | None, str])
             return _Answered(credited, error, seconds)
         self.close()
-        return _Answered(None, "the process died" if frame == b"" else f"no answer within {self._call_s:g} s", seconds)
+        reason = "the process died" if frame == b"" else f"no answer within {self._call_s:g} s"
+        return _Answered(None, reason, seconds, died=True)
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = process = subprocess.Popen(  # noqa: S603 - the user named the grader to be run
@@ -114,6 +121,12 @@ class Subject:
         # Nobody reads what a grader prints; a full pipe would make it hang.
         assert process.stderr is not None  # noqa: S101 - it was asked for above
         os.set_blocking(process.stderr.fileno(), False)
+        # The first call imports what a grader imports late; that is no fault of the response.
+        pair = tuple(text.encode() for text in (properties.boxed("1"), "1"))
+        write_frame(cast("BinaryIO", process.stdin), msgspec.msgpack.encode(pair))
+        if not self._receive(process, _STARTING_S):
+            self.close()
+            raise UsageError(f"the grader {self._target!r} gives no verdict on a box that holds 1")
         return process
 
     @staticmethod
@@ -166,7 +179,7 @@ class _Tally:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self.passed = self.failed = self.calls_after_failure = 0
+        self.passed = self.failed = self.calls_after_failure = self.dead = 0
         self.slowest_s = 0.0
         self.shortest: Counterexample | None = None
 
@@ -190,7 +203,13 @@ class _Tally:
     def _ask(self, response: str, gold: str) -> _Answered:
         answered = self._subject.call(response, gold)
         self.slowest_s = max(self.slowest_s, answered.seconds)
+        self.dead += answered.died
         return answered
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more calls would only cost time."""
+        return self.calls_after_failure > _SHRINKING_CALLS or self.dead >= _DEAD_CALLS
 
     def _keep(self, probe: Probe, wanted: bool | None, answered: _Answered) -> None:
         got = answered.error or _name(answered.credited)
@@ -229,7 +248,7 @@ def _try_property(name: str, subject: Subject, *, numeric: bool, max_examples: i
     @given(strategies[name])
     def run(probe: Probe) -> None:
         held = tally.holds(probe)
-        if tally.calls_after_failure > _SHRINKING_CALLS:
+        if tally.is_over:
             raise _Stop
         if not held:
             raise AssertionError(name)
@@ -246,6 +265,8 @@ def _try_all(name: str, subject: Subject, probes: Iterable[Probe]) -> PropertyRe
     tally = _Tally(subject)
     for probe in probes:
         tally.holds(probe)
+        if tally.dead >= _DEAD_CALLS:
+            break
     return tally.result(name)
 
 
@@ -263,7 +284,7 @@ def run_trial(
     golds: Sequence[str] | None = None,
     max_examples: int = 100,
     start: int = 0,
-    call_s: float = 2.0,
+    call_s: float = 1.0,
     memory_bytes: int = 4 << 30,
     size: int = 100_000,
 ) -> TrialReport:
