@@ -6,13 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 
+import msgspec
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles_grading import last_box, spelled, value
 
-from verify.grading import POLICIES, Grader, compile_policy, grade
+from verify.grading import POLICIES, Grader, Policy, compile_policy, grade
 from verify.grading.bulk import VERDICTS, grade_batches
 from verify.grading.properties import (
     NUMERIC_PROPERTIES,
@@ -61,6 +62,52 @@ def test_never_raises_and_spans_are_the_answer(text: str, gold: str) -> None:
         else:
             assert text[slice(*result.span)] == result.answer
         grader.usable_gold(gold)
+
+
+#: Every option at a value that is not its default: the code behind options must be as safe as the code in front.
+OTHER_OPTIONS = {
+    "unterminated_box": "to-end",
+    "empty_box": "answer",
+    "several_boxes": "list",
+    "fbox": "equal",
+    "hash_marker": "last",
+    "text_case": False,
+    "units": False,
+    "assignment": False,
+    "choice_parentheses": False,
+    "plain_words": False,
+    "slash_fractions": False,
+    "unit_coefficient": False,
+    "raised_digits": True,
+    "numeric": False,
+    "evaluate": False,
+    "unreduced_fractions": False,
+    "structures": False,
+    "commuted_sums": True,
+    "bare_list_order": False,
+    "matrix_delimiters": True,
+    "base_suffix": "optional",
+    "relation_as_interval": True,
+    "plus_minus_as_list": True,
+    "approximate_irrationals": True,
+    "percent_as_ratio": True,
+    "rel_tol": "1e-4",
+    "phrases": (),
+}
+
+
+def test_every_option_has_another_value_here() -> None:
+    fixed = {"name", "form", "abs_tol", "scale_small"}
+    assert set(OTHER_OPTIONS) | fixed == set(Policy.__struct_fields__)
+
+
+@calm
+@given(FRAGMENTS, answers, st.sets(st.sampled_from(sorted(OTHER_OPTIONS)), max_size=6), st.sampled_from(sorted(POLICIES)))
+def test_no_combination_of_options_raises(text: str, gold: str, names: set[str], policy: str) -> None:
+    grader = Grader(msgspec.structs.replace(POLICIES[policy], **{name: OTHER_OPTIONS[name] for name in names}))
+    grader.grade(text, gold)
+    assert grader.matches(gold, gold)
+    assert grader.matches(text, gold) == grader.matches(gold, text)
 
 
 @calm

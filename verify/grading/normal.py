@@ -231,6 +231,8 @@ class Normaliser:
         if len(tokens) > 3 and tokens[-4:-2] == ["_", "{"] and tokens[0].isdecimal() and len(tokens) == 5:
             if policy.base_suffix == "optional":
                 unit, tokens = f"base {tokens[3]}", tokens[:1]
+        if policy.raised_digits and tokens[:2] == ["^", "{"] and len(tokens) == 4:
+            tokens = tokens[2:3]
         if policy.unit_coefficient:
             tokens = _without_unit_coefficient(tokens)
         value, exact = None, True
@@ -242,7 +244,10 @@ class Normaliser:
             return Form(_number_key(value), value, unit=unit)
         if policy.numeric and tokens[:1] == ["-"] and len(tokens) == 2 and numeral(tokens[1]) is not None:
             return Form(f"-{numeral(tokens[1])}", unit=unit)
-        return Form(spelled(self._quotient(tokens)), value, exact, unit=unit)
+        tokens = self._quotient(tokens)
+        if policy.commuted_sums:
+            tokens = _sorted_sum(tokens)
+        return Form(spelled(tokens), value, exact, unit=unit)
 
     def _quotient(self, tokens: list[str]) -> list[str]:
         """One spelling for a scalar that is one fraction: the sign in front, `\\frac` for the slash."""
@@ -337,6 +342,24 @@ def is_name(tokens: Sequence[str]) -> bool:
         depth += (token in ("(", "{")) - (token in (")", "}"))
         outside += depth == 0 and ((len(token) == 1 and token.isalpha()) or token in _GREEK)
     return outside <= 1 or words or tokens[0] in ("\\angle", "\\triangle") or all(map(str.isupper, letters))
+
+
+def _sorted_sum(tokens: list[str]) -> list[str]:
+    """The terms of a sum in one order, each with its sign; anything else as it is."""
+    nesting = depths(tokens)
+    if nesting is None or not {"+", "-"} & set(tokens):
+        return tokens
+    terms: list[list[str]] = [[]]
+    for token, depth in zip(tokens, nesting, strict=True):
+        if depth == 0 and token in ("=", ",", "\\pm", "\\mp", ":", "\\cdot", "\\times", "/", *_RELATIONS):
+            return tokens
+        if depth == 0 and token in ("+", "-"):
+            terms.append([token])
+        else:
+            terms[-1].append(token)
+    signed = [term if term[0] in ("+", "-") else ["+", *term] for term in terms if term]
+    ordered = [token for term in sorted(signed) for token in term]
+    return ordered[1:] if ordered[0] == "+" else ordered
 
 
 def _is_product(tokens: Sequence[str]) -> bool:
@@ -447,7 +470,7 @@ def _interval_of_relation(tokens: list[str]) -> list[str]:
     """`x < 3` and `0 < x \\le 5` as the intervals that they describe, under the option that reads them so."""
     signs = [token for token in tokens if token in _RELATIONS]
     sides = split(tokens, _RELATIONS.__contains__)
-    if len(sides) != len(signs) + 1 or not all(sides) or len(sides) > 3:
+    if len(sides) not in (2, 3) or len(sides) != len(signs) + 1 or not all(sides):
         return tokens
     if len(sides) == 2:
         (low, high), sign = sides, signs[0]

@@ -37,6 +37,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         choice_parentheses: `(B)` is `B`, for one capital letter.
         plain_words: `pi`, `sqrt(2)`, `infinity` typed without a backslash are the symbols.
         slash_fractions: `\\pi/2` is `\\frac{\\pi}{2}` where the whole answer or element is that one quotient.
+        raised_digits: a lone `²` is 2. Off: it is an exponent without a base.
         unit_coefficient: `1\\sqrt{19}` is `\\sqrt{19}`.
 
     Comparison:
@@ -45,6 +46,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             False accepts numerals and single fractions only.
         unreduced_fractions: `\\frac{10}{4}` is `\\frac{5}{2}`.
         structures: `tuples`, sets, matrices, unions and bare lists are compared element by element; False leaves strings.
+        commuted_sums: `9a + 11` is `11 + 9a`: the terms of a sum are put in order, nothing is computed.
         bare_list_order: whether `2, 1` differs from `1, 2` (a set in braces is never ordered).
         matrix_delimiters: whether `pmatrix` differs from `bmatrix` (a determinant always differs).
         base_suffix: `keep` (`4210` is not `4210_{5}`) or `optional`.
@@ -73,11 +75,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plain_words: bool = True
     slash_fractions: bool = True
     unit_coefficient: bool = True
+    raised_digits: bool = False
 
     numeric: bool = True
     evaluate: bool = True
     unreduced_fractions: bool = True
     structures: bool = True
+    commuted_sums: bool = False
     bare_list_order: bool = True
     matrix_delimiters: bool = False
     base_suffix: Literal["keep", "optional"] = "keep"
