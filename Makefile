@@ -37,5 +37,12 @@ format: $(VENV)/.dev  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+$(VENV)/.peers: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	@touch $@ $(VENV)/.core
+
+bench-grader: $(VENV)/.peers  ## the grader against its peers: speed, memory, accuracy
+	$(BIN)/python benchmarks/bench_grader.py
+
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
