@@ -27,7 +27,7 @@ BATCH_ROWS = 4096
 _MEMO_GOLDS = 20_000
 _MEMO_ANSWERS = 256
 _MEMO_BYTES = 128
-_BRACE = ord("{")
+_TAIL = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,50 +131,54 @@ class _Memo:
 def _grade_column(grader: Grader, texts: pa.Array, golds: list[_Answers]) -> npt.NDArray[np.int8]:
     stops = _offsets(texts)
     buffer = texts.buffers()[2]
-    first, last = stops[0], stops[-1]
-    # One copy of this batch's bytes; `bytes` has the searches that a buffer lacks.
-    data = buffer.slice(first, last - first).to_pybytes() if buffer is not None and last > first else b""
-    stops = [stop - first for stop in stops] if first else stops
+    data = memoryview(buffer if buffer is not None else b"")
     policy = grader.policy
     if policy.hash_marker == "off" and policy.several_boxes == "last" and policy.fbox != "equal":
         found = np.array(_boxed_codes(grader, data, stops, golds), dtype=np.int8)
     else:
         found = np.full(len(golds), -1, dtype=np.int8)
     for row in np.flatnonzero(found < 0).tolist():
-        response = data[stops[row] : stops[row + 1]].decode("utf-8", "replace")
+        response = data[stops[row] : stops[row + 1]].tobytes().decode("utf-8", "replace")
         found[row] = _CODE[grader.grade(response, golds[row].gold).verdict]
     if texts.null_count:
         found[texts.is_null().to_numpy(zero_copy_only=False)] = _CODE["unparsed"]
     return found
 
 
-def _boxed_codes(grader: Grader, data: bytes, stops: list[int], golds: list[_Answers]) -> list[int]:
+def _boxed_codes(grader: Grader, data: memoryview, stops: list[int], golds: list[_Answers]) -> list[int]:
     """Verdicts of the rows whose last box the memo knows or a simple cut finds; -1 for every other row.
 
-    Cutting at the row's last brace is a guess. It is safe because a memo holds nothing but contents that the full rule
-    extracts, balanced as the full rule balances: such a content with a brace behind it is extracted again.
+    A response mostly ends soon after its box, so its last bytes are copied and searched before all of them are: `bytes`
+    has the searches that a buffer lacks. Cutting the answer at the row's last brace is a guess. It is safe because a memo
+    holds nothing but contents that the full rule extracts, balanced as the full rule balances: such a content with a
+    brace behind it is extracted again.
     """
     codes: list[int] = []
-    append, rfind = codes.append, data.rfind
-    start = 0
+    append = codes.append
+    start = stops[0]
     for stop, known in zip(stops[1:], golds, strict=True):
-        at = rfind(b"\\boxed", start, stop) + 7
+        low = stop - _TAIL
+        text = data[low if low > start else start : stop].tobytes()
+        at = text.rfind(b"\\boxed") + 7
+        if at == 6 and low > start:
+            text = data[start:stop].tobytes()
+            at = text.rfind(b"\\boxed") + 7
         start = stop
-        if 6 < at <= stop and data[at - 1] == _BRACE:
-            close = rfind(b"}", at, stop)
-            if close > at:
-                code = known.get(data[at:close])
-                append(_code_of_box(grader, data, at, stop, known) if code is None else code)
-                continue
-        append(-1)
+        # A slice, not an index: the command may be the last thing in the text.
+        if at > 6 and text[at - 1 : at] == b"{":
+            close = text.rfind(b"}")
+            code = known.get(text[at:close]) if close > at else None
+            append(_code_of_box(grader, text, at, known) if code is None else code)
+        else:
+            append(-1)
     return codes
 
 
-def _code_of_box(grader: Grader, data: bytes, at: int, stop: int, known: _Answers) -> int:
-    close = _close(data, at, stop)
+def _code_of_box(grader: Grader, text: bytes, at: int, known: _Answers) -> int:
+    close = _close(text, at, len(text))
     if close <= at:
         return -1
-    answer = data[at:close]
+    answer = text[at:close]
     code = known.get(answer)
     if code is not None:
         return code

@@ -160,6 +160,7 @@ def _after_phrase(text: str, start: int, policy: Policy) -> tuple[int, int] | No
     if formula is not None:
         start, end = formula
     body = text[start:end]
+    start += len(body) - len(body.lstrip())
     end -= len(body) - len(body.rstrip(" \t\r\n*_`"))
     return (start, end) if start < end else None
 
