@@ -21,13 +21,13 @@ def lazy(text: str, gold: str) -> bool:
 
 
 def hangs(text: str, gold: str) -> bool:
-    while "5" in text:
+    while gold == "5":
         pass
     return True
 
 
 def dies(text: str, gold: str) -> bool:
-    if "5" in text:
+    if gold == "5":
         sys.exit(3)
     return text == f"So the result is $\\boxed{{{gold}}}$."
 
@@ -52,17 +52,22 @@ def test_our_grader_passes(tmp_path) -> None:
 
 
 def test_a_lazy_pattern_is_found_with_a_short_response() -> None:
-    outcome = _run("test_grader_command:lazy", "--max-examples", "40", "--format", "json")
+    outcome = _run("test_grader_command:lazy", "--max-examples", "30", "--format", "json")
     report = json.loads(outcome.text)
     assert outcome.exit_code == 1
     failed = {result["property"]: result["counterexample"] for result in report["results"] if result["failed"]}
     assert "}" in failed["round trip"]["gold"]
     assert len(failed["round trip"]["response"]) < 60
     assert "golds: extra braces" in failed
-    again = _run("test_grader_command:lazy", "--max-examples", "40", "--format", "json")
-    assert [r["counterexample"] for r in json.loads(again.text)["results"]] == list(
-        r["counterexample"] for r in report["results"]
+
+
+def test_a_seed_fixes_the_trial() -> None:
+    one, other, third = (
+        [result.counterexample for result in run_trial("test_grader_command:lazy", start=start, size=5, max_examples=20).results]
+        for start in (4, 4, 5)
     )
+    assert one == other
+    assert one != third
 
 
 @pytest.mark.parametrize(("name", "reason"), [("hangs", "no answer within 0.2 s"), ("dies", "SystemExit: 3")])

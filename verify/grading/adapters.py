@@ -5,6 +5,13 @@ own documentation calls them; what they are given, a response and a gold answer,
 """
 
 from importlib import import_module
+from typing import Any
+
+
+def credited(result: Any) -> bool:
+    """What a grader's return value says: a bool, a number, `"correct"`, or an object with a `verdict`."""
+    verdict = getattr(result, "verdict", result)
+    return verdict == "correct" if isinstance(verdict, str) else bool(verdict)
 
 
 def math_verify(text: str, gold: str) -> bool:

@@ -22,6 +22,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from verify.grading.adapters import credited
+
 
 @dataclass(frozen=True, slots=True)
 class Probe:
@@ -350,12 +352,6 @@ def adversarial_shapes(size: int = 100_000) -> Mapping[str, str]:
 
 
 # -- running them ------------------------------------------------------------------------------------------------------
-
-
-def credited(result: Any) -> bool:
-    """What a grader's return value says: a bool, a number, `"correct"`, or an object with a `verdict`."""
-    verdict = getattr(result, "verdict", result)
-    return verdict == "correct" if isinstance(verdict, str) else bool(verdict)
 
 
 def failure(probe: Probe, grader: Callable[[str, str], Any]) -> str | None:

@@ -28,7 +28,7 @@ _STARTING_S = 60.0
 #: Calls spent on shortening one counterexample; slow graders must not turn a trial into an afternoon.
 _SHRINKING_CALLS = 300
 #: Calls of one property that may hang or kill the grader before the rest of the property is left out.
-_DEAD_CALLS = 3
+_DEAD_CALLS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class Subject:
         self._command = [sys.executable, "-m", "verify.grading.worker", target, policy or "", str(memory_bytes)]
         self._target, self._call_s = target, call_s
         self._process: subprocess.Popen[bytes] | None = None
+        self.deaths = 0
 
     def call(self, response: str, gold: str) -> _Answered:
         """One verdict, or why there is none: an exception, a crash, or a call over the limit."""
@@ -106,6 +107,7 @@ class Subject:
             credited, error = msgspec.msgpack.decode(frame, type=tuple[bool | None, str])
             return _Answered(credited, error, seconds)
         self.close()
+        self.deaths += 1
         reason = "the process died" if frame == b"" else f"no answer within {self._call_s:g} s"
         return _Answered(None, reason, seconds, died=True)
 
@@ -203,7 +205,7 @@ class _Tally:
 
     def _ask(self, response: str, gold: str) -> _Answered:
         answered = self._subject.call(response, gold)
-        if answered.died:
+        if answered.died and self._subject.deaths <= _DEAD_CALLS:
             # Once may be the machine; twice is the grader.
             answered = self._subject.call(response, gold)
         self.slowest_s = max(self.slowest_s, answered.seconds)

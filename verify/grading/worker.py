@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from verify.grading.properties import credited
+from verify.grading.adapters import credited
 
 try:
     import resource
