@@ -1,7 +1,9 @@
-"""The grader against its peers: speed on one core, memory, and accuracy on reported cases. Run by `make bench-grader`.
+"""The grader against its peers: speed on one core, memory, and accuracy on reported cases. Run by `make
+bench-grader`.
 
-Prints ratios, because seconds on a shared machine say little: ours against reading the same Parquet file into Python
-strings, and against each peer on the same responses. The accuracy table needs the public cases (GENERATION_AUDIT_DATA).
+Prints ratios, because seconds on a shared machine say little: ours against reading the same Parquet file
+into Python strings, and against each peer on the same responses. The accuracy table needs the public cases
+(GENERATION_AUDIT_DATA).
 """
 
 import argparse
@@ -73,7 +75,9 @@ def read_strings(path: Path) -> int:
     """What any Python grader pays first: both columns as Python strings."""
     with pq.ParquetFile(path) as file:
         batches = file.iter_batches(batch_size=BATCH_ROWS, columns=["text", "gold"])
-        return sum(len(batch.column("text").to_pylist()) + len(batch.column("gold").to_pylist()) for batch in batches)
+        return sum(
+            len(batch.column("text").to_pylist()) + len(batch.column("gold").to_pylist()) for batch in batches
+        )
 
 
 def grade_file(path: Path) -> int:
@@ -89,12 +93,18 @@ def peak_megabytes(path: Path) -> int:
         # Not getrusage, whose maximum a child inherits from the process that started it.
         "print([int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM')][0] // 1024)"
     )
-    return int(subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout)
+    return int(
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+        ).stdout
+    )
 
 
 def peers() -> dict[str, Grader]:
     """The graders that are installed, ours first."""
-    found: dict[str, Grader] = {"ours": lambda text, gold: compile_policy("math").grade(text, gold).verdict == "correct"}
+    found: dict[str, Grader] = {
+        "ours": lambda text, gold: compile_policy("math").grade(text, gold).verdict == "correct"
+    }
     wanted: dict[str, tuple[str, Grader]] = {
         "Math-Verify": ("math_verify", math_verify),
         "lm-eval hendrycks": ("lm_eval.tasks.hendrycks_math.utils", lm_eval_hendrycks),
@@ -127,7 +137,9 @@ def speed(count: int, graders: dict[str, Grader]) -> None:
     print("\nrecord by record, the same responses:")
     for name, grader in graders.items():
         rows = range(100 if name == "Math-Verify" else 1000)
-        rate = len(rows) / seconds(lambda rows=rows, grader=grader: [grader(texts[at], golds[at]) for at in rows])
+        rate = len(rows) / seconds(
+            lambda rows=rows, grader=grader: [grader(texts[at], golds[at]) for at in rows]
+        )
         print(f"  {name:20} {rate:12,.0f} responses/s   the stream is {ours / rate:10,.1f} times as fast")
 
 
@@ -153,10 +165,13 @@ def accuracy(graders: dict[str, Grader]) -> None:
 def _decides(name: str, grader: Grader, case: dict) -> bool:
     try:
         if name == "ours":
-            credited = compile_policy(case["dataset_style"]).grade(case["response"], case["gold"]).verdict == "correct"
+            credited = (
+                compile_policy(case["dataset_style"]).grade(case["response"], case["gold"]).verdict
+                == "correct"
+            )
         else:
             credited = grader(case["response"], case["gold"])
-    except Exception:
+    except Exception:  # noqa: BLE001 - a peer that raises has not decided the case
         return False
     return credited == (case["expected"] is True)
 

@@ -4,7 +4,9 @@ from fractions import Fraction
 
 
 def last_box(text: str) -> str | None:
-    """Content of the last closed, non-blank `\\boxed{…}`: every position tried, every brace walked. Quadratic."""
+    """Content of the last closed, non-blank `\\boxed{…}`: every position tried, every brace walked.
+    Quadratic.
+    """
     for at in range(len(text) - 1, -1, -1):
         if not text.startswith("\\boxed", at):
             continue

@@ -23,18 +23,27 @@ def grader() -> None:
 @grader.command("test")
 @click.argument("target")
 @click.option("--policy", type=click.Choice(sorted(POLICIES)), default="math", show_default=True)
-@click.option("--golds", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="JSONL or one gold a line.")
-@click.option("--max-examples", type=click.IntRange(1), default=100, show_default=True, help="Probes per property.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is random.")
-@click.option("--call-seconds", type=click.FloatRange(0.01), default=1.0, show_default=True, help="Limit of one call.")
+@click.option(
+    "--golds", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="JSONL or one gold a line."
+)
+@click.option(
+    "--max-examples", type=click.IntRange(1), default=100, show_default=True, help="Probes per property."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is random."
+)
+@click.option(
+    "--call-seconds", type=click.FloatRange(0.01), default=1.0, show_default=True, help="Limit of one call."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def test_command(
     target: str, policy: str, golds: Path | None, max_examples: int, seed: int, call_seconds: float, form: str
 ) -> Outcome:
     """Try the grader TARGET, written package.module:function.
 
-    The function takes (text, gold) and returns a bool, "correct", or an object with a verdict. It runs in a process of its
-    own. Exit code 1 where a property fails; each failure shows the shortest response that was found.
+    The function takes (text, gold) and returns a bool, "correct", or an object with a verdict. It runs in a
+    process of its own. Exit code 1 where a property fails; each failure shows the shortest response that was
+    found.
     """
     report = run_trial(
         target,
@@ -51,7 +60,8 @@ def test_command(
 def read_golds(path: Path) -> list[str]:
     """Golds of a file: JSONL objects with a `gold`, `answer`, `final_answer` or `target`, or plain lines.
 
-    Raises `UsageError` with the line that has none. Where GSM8K's `####` is in an answer, the gold is what follows it.
+    Raises `UsageError` with the line that has none. Where GSM8K's `####` is in an answer, the gold is what
+    follows it.
     """
     golds: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -59,7 +69,9 @@ def read_golds(path: Path) -> list[str]:
             continue
         gold = _gold_of(line) if line.lstrip().startswith("{") and path.suffix != ".txt" else line
         if gold is None:
-            raise UsageError(f"{path}, line {number}: expected a JSON object with one of {', '.join(_GOLD_FIELDS)}")
+            raise UsageError(
+                f"{path}, line {number}: expected a JSON object with one of {', '.join(_GOLD_FIELDS)}"
+            )
         golds.append(gold.rpartition("####")[2].strip())
     if not golds:
         raise UsageError(f"{path} has no golds")
@@ -86,13 +98,18 @@ def _as_text(report: TrialReport) -> str:
     lines = [f"{report.target} under the policy {report.policy}, seed {report.seed}", ""]
     lines += [_line(result, width) for result in report.results]
     count = len(report.failures)
-    lines += ["", "every property holds" if not count else f"{count} of {len(report.results)} properties fail", ""]
+    lines += [
+        "",
+        "every property holds" if not count else f"{count} of {len(report.results)} properties fail",
+        "",
+    ]
     return "\n".join(lines)
 
 
 def _line(result: PropertyResult, width: int) -> str:
     mark = "FAIL" if result.failed else "ok"
-    line = f"{mark:4}  {result.property:{width}}  {result.passed:5d} passed  slowest {result.slowest_s * 1000:7.1f} ms"
+    slowest = f"slowest {result.slowest_s * 1000:7.1f} ms"
+    line = f"{mark:4}  {result.property:{width}}  {result.passed:5d} passed  {slowest}"
     return line if result.counterexample is None else "\n".join([line, *_shown(result.counterexample)])
 
 

@@ -1,4 +1,6 @@
-"""The grader on public golds and on cases from public bug reports, neither of which this repository contains."""
+"""The grader on public golds and on cases from public bug reports, neither of which this repository
+contains.
+"""
 
 import json
 import os
@@ -14,7 +16,14 @@ from verify.grading.properties import VARIATIONS, boxed
 pytestmark = pytest.mark.real_release
 
 _DEFAULT = Path(__file__).parents[3] / "shared" / "data"
-_DATASETS = {"math500": "math", "gsm8k": "gsm8k", "aime24": "math", "aime25": "math", "amc23": "math", "olympiadbench": "math"}
+_DATASETS = {
+    "math500": "math",
+    "gsm8k": "gsm8k",
+    "aime24": "math",
+    "aime25": "math",
+    "amc23": "math",
+    "olympiadbench": "math",
+}
 _SIZES = {"math500": 500, "gsm8k": 1319, "aime24": 30, "aime25": 30, "amc23": 40, "olympiadbench": 675}
 
 
@@ -31,9 +40,13 @@ def _rows(*parts: str) -> list[dict]:
 
 def _golds(dataset: str) -> list[str]:
     if dataset in ("math500", "gsm8k"):
-        answers = [row["answer"].rpartition("####")[2].strip() for row in _rows("datasets", f"{dataset}.jsonl")]
+        answers = [
+            row["answer"].rpartition("####")[2].strip() for row in _rows("datasets", f"{dataset}.jsonl")
+        ]
     else:
-        rows = [row["answer"] for row in _rows("datasets", "gold_answers_only.jsonl") if row["dataset"] == dataset]
+        rows = [
+            row["answer"] for row in _rows("datasets", "gold_answers_only.jsonl") if row["dataset"] == dataset
+        ]
         answers = [", ".join(answer) if isinstance(answer, list) else str(answer) for answer in rows]
     assert len(answers) == _SIZES[dataset]
     return answers
@@ -44,7 +57,9 @@ def _golds(dataset: str) -> list[str]:
 def test_every_gold_is_credited_in_every_spelling(dataset: str, variation: str) -> None:
     grader = compile_policy(_DATASETS[dataset])
     golds = _golds(dataset)
-    lost = [gold for gold in golds if grader.grade(boxed(VARIATIONS[variation](gold)), gold).verdict != "correct"]
+    lost = [
+        gold for gold in golds if grader.grade(boxed(VARIATIONS[variation](gold)), gold).verdict != "correct"
+    ]
     assert lost == []
 
 
@@ -72,7 +87,11 @@ def test_every_scored_case() -> None:
     wrong = []
     for case in _cases():
         verdict = compile_policy(case["dataset_style"]).grade(case["response"], case["gold"]).verdict
-        right = {True: verdict == "correct", False: verdict != "correct", "unparseable": verdict == "unparsed"}
+        right = {
+            True: verdict == "correct",
+            False: verdict != "correct",
+            "unparseable": verdict == "unparsed",
+        }
         if case["expected"] != "policy" and not right[case["expected"]]:
             wrong.append((case["id"], verdict))
     assert wrong == []
@@ -120,18 +139,19 @@ def _disputed() -> Iterator[tuple[dict, tuple[dict, dict | None]]]:
 
 def test_every_disputed_case_follows_its_option() -> None:
     wrong = []
-    for case, (credits, refuses) in _disputed():
+    for case, (crediting, refusing) in _disputed():
         one, other = (
             options is not None
             and _under(case["dataset_style"], options).grade(case["response"], case["gold"]).verdict
-            for options in (credits, refuses)
+            for options in (crediting, refusing)
         )
         if one != "correct" or other == "correct":
             wrong.append((case["id"], one, other))
     assert wrong == []
 
 
-#: Disputed cases that no option credits or refuses: a literal last-number rule on a clock time, and computer algebra.
+#: Disputed cases that no option credits or refuses: a literal last-number rule on a clock time, and computer
+#: algebra.
 _WITHOUT_OPTION = {"ext-num-3", "eq-root-3", "eq-line-2"}
 
 

@@ -26,15 +26,22 @@ from verify.grading.properties import (
 )
 
 calm = settings(
-    derandomize=True, database=None, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow]
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
 # Pieces from which hostile responses are made: everything that extraction or the tokenizer treats specially.
 FRAGMENTS = st.lists(
     st.sampled_from(
-        ["\\boxed{", "\\boxed {", "\\boxed", "\\fbox{", "{", "}", "\\{", "\\}", "\\\\", "\\", " ", "5", "-3/4", "12,345", ".",
-         "x", "\\frac", "12", "\\text{", "cm", "the answer is ", "The Answer  is", "$", "=", ",", "\n", "\\sqrt[", "]", "(",
-         "[", ")", "^", "_", "%", "\\begin{pmatrix}", "&", "\\end{pmatrix}", "é", "²", "\ud800", "\0", "٧", "\\left", "\\in",
+        ["\\boxed{", "\\boxed {", "\\boxed", "\\fbox{", "{", "}", "\\{", "\\}", "\\\\", "\\", " ", "5",
+         "-3/4", "12,345", ".",
+         "x", "\\frac", "12", "\\text{", "cm", "the answer is ", "The Answer  is", "$", "=", ",", "\n",
+         "\\sqrt[", "]", "(",
+         "[", ")", "^", "_", "%", "\\begin{pmatrix}", "&", "\\end{pmatrix}", "é", "²", "\ud800", "\0",
+         "٧", "\\left", "\\in",
          "or", "\\pm", "\\cup", "1e5", "!", "/"]
     ),
     max_size=24,
@@ -64,7 +71,8 @@ def test_never_raises_and_spans_are_the_answer(text: str, gold: str) -> None:
         grader.usable_gold(gold)
 
 
-#: Every option at a value that is not its default: the code behind options must be as safe as the code in front.
+#: Every option at a value that is not its default: the code behind options must be as safe as the code in
+#: front.
 OTHER_OPTIONS = {
     "unterminated_box": "to-end",
     "empty_box": "answer",
@@ -102,9 +110,16 @@ def test_every_option_has_another_value_here() -> None:
 
 
 @calm
-@given(FRAGMENTS, answers, st.sets(st.sampled_from(sorted(OTHER_OPTIONS)), max_size=6), st.sampled_from(sorted(POLICIES)))
+@given(
+    FRAGMENTS,
+    answers,
+    st.sets(st.sampled_from(sorted(OTHER_OPTIONS)), max_size=6),
+    st.sampled_from(sorted(POLICIES)),
+)
 def test_no_combination_of_options_raises(text: str, gold: str, names: set[str], policy: str) -> None:
-    grader = Grader(msgspec.structs.replace(POLICIES[policy], **{name: OTHER_OPTIONS[name] for name in names}))
+    grader = Grader(
+        msgspec.structs.replace(POLICIES[policy], **{name: OTHER_OPTIONS[name] for name in names})
+    )
     grader.grade(text, gold)
     assert grader.matches(gold, gold)
     assert grader.matches(text, gold) == grader.matches(gold, text)
@@ -144,7 +159,8 @@ NUMBERS = st.integers(0, 99).map(lambda n: ("n", n))
 TREES = st.recursive(
     NUMBERS,
     lambda inner: st.one_of(
-        st.tuples(st.sampled_from(["+", "-", "*", "/", "frac"]), inner, inner), st.tuples(st.just("neg"), inner)
+        st.tuples(st.sampled_from(["+", "-", "*", "/", "frac"]), inner, inner),
+        st.tuples(st.just("neg"), inner),
     ),
     max_leaves=8,
 )
@@ -171,14 +187,21 @@ def test_arithmetic_agrees_with_evaluating_the_tree(one: tuple, other: tuple) ->
 
 
 @settings(calm, max_examples=40)
-@given(st.lists(st.tuples(st.one_of(FRAGMENTS, answers.flatmap(responses), st.none()), st.one_of(answers, st.none()))))
+@given(
+    st.lists(
+        st.tuples(st.one_of(FRAGMENTS, answers.flatmap(responses), st.none()), st.one_of(answers, st.none()))
+    )
+)
 @pytest.mark.parametrize("policy", ["math", "gsm8k", "ror"])
 def test_bulk_agrees_with_one_by_one(policy: str, rows: list[tuple[str | None, str | None]]) -> None:
     # Arrow holds UTF-8, which has no lone surrogates.
     rows = [(None if text is None else text.replace("\ud800", "?"), gold) for text, gold in rows]
     rows = [row for row in rows for _ in range(2)]  # the second time the memo answers
     table = pa.table(
-        {"text": pa.array([r[0] for r in rows], pa.string()), "gold": pa.array([r[1] for r in rows], pa.string())}
+        {
+            "text": pa.array([r[0] for r in rows], pa.string()),
+            "gold": pa.array([r[1] for r in rows], pa.string()),
+        }
     )
     found: list[str] = []
     # Slices have offsets of their own, which a reader of raw buffers can get wrong.
@@ -187,7 +210,9 @@ def test_bulk_agrees_with_one_by_one(policy: str, rows: list[tuple[str | None, s
         batches[-1] = table.to_batches()[0].slice(3 * (len(batches) - 1))
     for batch in grade_batches(batches, policy=policy):
         found += [VERDICTS[code] for code in batch.verdicts]
-    expected = ["unparsed" if text is None else grade(text, gold or "", policy=policy).verdict for text, gold in rows]
+    expected = [
+        "unparsed" if text is None else grade(text, gold or "", policy=policy).verdict for text, gold in rows
+    ]
     assert found == expected
 
 

@@ -55,7 +55,9 @@ def test_a_lazy_pattern_is_found_with_a_short_response() -> None:
     outcome = _run("test_grader_command:lazy", "--max-examples", "30", "--format", "json")
     report = json.loads(outcome.text)
     assert outcome.exit_code == 1
-    failed = {result["property"]: result["counterexample"] for result in report["results"] if result["failed"]}
+    failed = {
+        result["property"]: result["counterexample"] for result in report["results"] if result["failed"]
+    }
     assert "}" in failed["round trip"]["gold"]
     assert len(failed["round trip"]["response"]) < 60
     assert "golds: extra braces" in failed
@@ -63,7 +65,10 @@ def test_a_lazy_pattern_is_found_with_a_short_response() -> None:
 
 def test_a_seed_fixes_the_trial() -> None:
     one, other, third = (
-        [result.counterexample for result in run_trial("test_grader_command:lazy", start=start, size=5, max_examples=20).results]
+        [
+            result.counterexample
+            for result in run_trial("test_grader_command:lazy", start=start, size=5, max_examples=20).results
+        ]
         for start in (4, 4, 5)
     )
     assert one == other

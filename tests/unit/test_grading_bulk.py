@@ -34,20 +34,26 @@ def test_rows_in_any_string_type_twice(kind: pa.DataType) -> None:
     texts = pa.array([row[0] for row in ROWS * 2], pa.string()).cast(kind)
     golds = pa.array([row[1] for row in ROWS * 2], pa.string()).cast(kind)
     batch = pa.record_batch({"text": texts, "gold": golds})
-    found = [VERDICTS[code] for graded in grade_batches([batch, batch.slice(7, 9)]) for code in graded.verdicts]
+    found = [
+        VERDICTS[code] for graded in grade_batches([batch, batch.slice(7, 9)]) for code in graded.verdicts
+    ]
     expected = [row[2] for row in ROWS * 2]
     assert found == expected + expected[7:16]
 
 
 def test_parquet(tmp_path) -> None:
     path = tmp_path / "responses.parquet"
-    pq.write_table(pa.table({"id": [1, 2], "reply": ["\\boxed{1/2}", "none"], "answer": ["0.5", "0.5"]}), path)
+    pq.write_table(
+        pa.table({"id": [1, 2], "reply": ["\\boxed{1/2}", "none"], "answer": ["0.5", "0.5"]}), path
+    )
     (graded,) = grade_parquet(path, text="reply", gold="answer")
     assert [VERDICTS[code] for code in graded.verdicts] == ["correct", "unparsed"]
     assert graded.correct == 1
 
 
-@pytest.mark.parametrize(("column", "message"), [("missing", "no column 'missing' among"), ("id", "holds int64, not strings")])
+@pytest.mark.parametrize(
+    ("column", "message"), [("missing", "no column 'missing' among"), ("id", "holds int64, not strings")]
+)
 def test_wrong_column(column: str, message: str) -> None:
     batch = pa.record_batch({"id": [1], "gold": ["1"]})
     with pytest.raises(UsageError, match=message):

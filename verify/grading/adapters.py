@@ -1,7 +1,8 @@
 """Other people's graders behind the same two arguments, for trials and for the benchmark.
 
-Each imports its package on the first call, so that nothing here is needed to audit a release. They are called as their
-own documentation calls them; what they are given, a response and a gold answer, is what they are made for.
+Each imports its package on the first call, so that nothing here is needed to audit a release. They are
+called as their own documentation calls them; what they are given, a response and a gold answer, is what they
+are made for.
 """
 
 from importlib import import_module
@@ -15,7 +16,9 @@ def credited(result: Any) -> bool:
 
 
 def math_verify(text: str, gold: str) -> bool:
-    """Math-Verify with its defaults (`pip install 'generation-audit[peers]'`); its timeouts need the main thread."""
+    """Math-Verify with its defaults (`pip install 'generation-audit[peers]'`); its timeouts need the main
+    thread.
+    """
     package = import_module("math_verify")
     return bool(package.verify(package.parse(f"${gold}$"), package.parse(text)))
 
@@ -32,7 +35,9 @@ def lm_eval_hendrycks(text: str, gold: str) -> bool:
 
 
 def lm_eval_minerva(text: str, gold: str) -> bool:
-    """The `minerva_math` task of lm-evaluation-harness: the answer in its last box, normalised, equal as strings."""
+    """The `minerva_math` task of lm-evaluation-harness: the answer in its last box, normalised, equal as
+    strings.
+    """
     task = import_module("lm_eval.tasks.minerva_math.utils")
     box = task.last_boxed_only_string(text)
     answer = task.remove_boxed(box) if box is not None else task.get_unnormalized_answer(text)

@@ -1,13 +1,16 @@
 """Grading at the speed of reading: record batches of (text, gold) in, verdicts out.
 
-The text column's UTF-8 buffer is searched as bytes; only the answer is ever made into a string, and one (answer, gold)
-pair is compared once. Whatever the short cut does not understand goes through `Grader.grade`, so the two agree on every
+The text column's UTF-8 buffer is searched as bytes; only the answer is ever made into a string, and one
+(answer, gold) pair is compared once. Whatever the short cut does not understand goes through `Grader.grade`,
+so the two agree on every
 row: a property test holds them to it.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +54,8 @@ def grade_batches(
 ) -> Iterator[GradedBatch]:
     """Grade every row of every batch; lazily, one batch in memory at a time.
 
-    `text` and `gold` name string columns. A null text is unparsed; a null gold is an empty gold. Bytes that are no UTF-8
-    are read as U+FFFD. Raises `UsageError` for a column that is absent or not of strings.
+    `text` and `gold` name string columns. A null text is unparsed; a null gold is an empty gold. Bytes that
+    are no UTF-8 are read as U+FFFD. Raises `UsageError` for a column that is absent or not of strings.
     """
     grader = compile_policy(policy)
     memo = _Memo()
@@ -69,12 +72,12 @@ def grade_parquet(
     path: str | PathLike[str], *, policy: str | Policy = "math", text: str = "text", gold: str = "gold"
 ) -> Iterator[GradedBatch]:
     """Stream a Parquet file through `grade_batches`, reading the two columns and nothing else."""
-    with pq.ParquetFile(path, read_dictionary=[gold]) as file:
+    with pq.ParquetFile(Path(path), read_dictionary=[gold]) as file:
         batches = file.iter_batches(batch_size=BATCH_ROWS, columns=[text, gold])
         yield from grade_batches(batches, policy=policy, text=text, gold=gold)
 
 
-def _strings(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _strings(batch: pa.RecordBatch, name: str) -> "pa.Array[Any]":
     if name not in batch.schema.names:
         raise UsageError(f"no column {name!r} among {', '.join(batch.schema.names)}")
     column = batch.column(name)
@@ -85,28 +88,30 @@ def _strings(batch: pa.RecordBatch, name: str) -> pa.Array:
     return column
 
 
-def _dictionary(batch: pa.RecordBatch, name: str) -> pa.DictionaryArray:
-    """The column with each string once; as it is, where the file has it so and its dictionary is no longer than it."""
-    if name in batch.schema.names:
-        column = batch.column(name)
-        if isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.dictionary.type):
-            if len(column.dictionary) <= len(column):
-                return column
+def _dictionary(batch: pa.RecordBatch, name: str) -> "pa.DictionaryArray[Any, Any]":
+    """The column with each string once: as it is, where it is so already and its dictionary is no longer."""
+    column = batch.column(name) if name in batch.schema.names else None
+    if isinstance(column, pa.DictionaryArray):
+        strings = column.dictionary
+        if len(strings) <= len(column) and pa.types.is_string(strings.type):
+            return column
     return _strings(batch, name).dictionary_encode()
 
 
-def _offsets(column: pa.Array) -> list[int]:
+def _offsets(column: "pa.Array[Any]") -> list[int]:
     width = np.int64 if pa.types.is_large_string(column.type) else np.int32
     buffer = column.buffers()[1]
     if buffer is None:
         return [0] * (len(column) + 1)
-    stops = np.frombuffer(buffer, dtype=width)
+    stops = np.frombuffer(memoryview(buffer), dtype=width)
     found: list[int] = stops[column.offset : column.offset + len(column) + 1].tolist()
     return found
 
 
 class _Answers(dict[bytes, int]):
-    """Verdicts of the boxed answers seen so far against one gold. A key is a whole box content, never a guess."""
+    """Verdicts of the boxed answers seen so far against one gold. A key is a whole box content, never a
+    guess.
+    """
 
     def __init__(self, gold: str) -> None:
         super().__init__()
@@ -128,7 +133,7 @@ class _Memo:
         return found
 
 
-def _grade_column(grader: Grader, texts: pa.Array, golds: list[_Answers]) -> npt.NDArray[np.int8]:
+def _grade_column(grader: Grader, texts: "pa.Array[Any]", golds: list[_Answers]) -> npt.NDArray[np.int8]:
     stops = _offsets(texts)
     buffer = texts.buffers()[2]
     data = memoryview(buffer if buffer is not None else b"")
@@ -148,10 +153,10 @@ def _grade_column(grader: Grader, texts: pa.Array, golds: list[_Answers]) -> npt
 def _boxed_codes(grader: Grader, data: memoryview, stops: list[int], golds: list[_Answers]) -> list[int]:
     """Verdicts of the rows whose last box the memo knows or a simple cut finds; -1 for every other row.
 
-    A response mostly ends soon after its box, so its last bytes are copied and searched before all of them are: `bytes`
-    has the searches that a buffer lacks. Cutting the answer at the row's last brace is a guess. It is safe because a memo
-    holds nothing but contents that the full rule extracts, balanced as the full rule balances: such a content with a
-    brace behind it is extracted again.
+    A response mostly ends soon after its box, so its last bytes are copied and searched before all of them
+    are: `bytes` has the searches that a buffer lacks. Cutting the answer at the row's last brace is a guess.
+    It is safe because a memo holds nothing but contents that the full rule extracts, balanced as the full
+    rule balances: such a content with a brace behind it is extracted again.
     """
     codes: list[int] = []
     append = codes.append
@@ -193,7 +198,9 @@ def _code_of_box(grader: Grader, text: bytes, at: int, known: _Answers) -> int:
 
 
 def _close(data: bytes, at: int, end: int) -> int:
-    """A guess at the brace that closes the one before `at`, or -1: right unless a backslash is escaped before a brace."""
+    """A guess at the brace that closes the one before `at`, or -1: right unless a backslash is escaped
+    before a brace.
+    """
     depth, cursor = 1, at
     while True:
         close = data.find(b"}", cursor, end)

@@ -1,7 +1,8 @@
-r"""Where the answer stands in a response: the last box, else an answer phrase, else the last number (SMRL 4.4).
+r"""Where the answer stands in a response: the last box, else an answer phrase, else the last number (SMRL
+4.4).
 
-Braces are matched, never counted by a pattern of fixed depth; `\{`, `\}` and `\\` are not braces. One pass over the text
-at most, whatever the number of boxes or their depth.
+Braces are matched, never counted by a pattern of fixed depth; `\{`, `\}` and `\\` are not braces. One pass
+over the text at most, whatever the number of boxes or their depth.
 """
 
 import re
@@ -19,7 +20,7 @@ _EITHER = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*\{")
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 # A stop ends a sentence where a blank, the end or closing decoration follows; "3.5" has neither.
 _SENTENCE_END = re.compile(r"\n|[.!?](?=[\s*\"')]|$)|</")
-_LEAD = " \t\r\n:*_`>-–—" + "\u00a0"  # noqa: RUF001
+_LEAD = " \t\r\n:*_`>-–—" + "\u00a0"
 _BETWEEN_BOXES = re.compile(r"(?:[\s,;$&]|and|or|\\[()\[\]]|\\quad|\\text\s*\{\s*(?:and|or)\s*\})*")
 
 
@@ -33,7 +34,9 @@ class Extraction:
 
 
 def closing_braces(text: str, opens: list[int]) -> dict[int, int]:
-    """Position of the brace that closes each opening one in `opens` (ascending); one that never closes is absent."""
+    """Position of the brace that closes each opening one in `opens` (ascending); one that never closes is
+    absent.
+    """
     if not opens:
         return {}
     wanted, stack, closed = set(opens), [], {}
@@ -96,7 +99,8 @@ def _boxed(text: str, policy: Policy, pattern: re.Pattern[str]) -> tuple[Extract
 class Phrases:
     """Answer phrases in lower case, whatever the width of their spaces.
 
-    Each has its own pattern, so that each starts with fixed characters; `needles` are words without which none matches.
+    Each has its own pattern, so that each starts with fixed characters; `needles` are words without which
+    none matches.
     """
 
     patterns: tuple[re.Pattern[bytes], ...]
@@ -112,19 +116,23 @@ class Phrases:
     def last_end(self, text: str) -> int:
         """Where the last phrase ends, or -1.
 
-        Searched in lower-cased UTF-8: `bytes.lower` folds ASCII and nothing else, so offsets survive, and a search
-        without case folding is an order of magnitude faster than one with it.
+        Searched in lower-cased UTF-8: `bytes.lower` folds ASCII and nothing else, so offsets survive, and a
+        search without case folding is an order of magnitude faster than one with it.
         """
         folded = text.encode("utf-8", "surrogatepass").lower()
         if not any(needle in folded for needle in self.needles):
             return -1
-        end = max((found.end() for pattern in self.patterns for found in pattern.finditer(folded)), default=-1)
+        end = max(
+            (found.end() for pattern in self.patterns for found in pattern.finditer(folded)), default=-1
+        )
         ascii_only = end < 0 or len(folded) == len(text)
         return end if ascii_only else len(folded[:end].decode("utf-8", "surrogatepass"))
 
 
 def _math_segment(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """A formula between math delimiters that begins at `start`, if what follows it does not go on with the list."""
+    """A formula between math delimiters that begins at `start`, if what follows it does not go on with the
+    list.
+    """
     for left, right in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
         if text.startswith(left, start):
             close = text.find(right, start + len(left))
@@ -175,7 +183,9 @@ def _marked(text: str, policy: Policy) -> Extraction | None:
 
 
 def extract(text: str, policy: Policy, phrases: Phrases) -> Extraction | None:
-    """The answer of a response, or None where nothing in it can be one. Never raises; time linear in the text."""
+    """The answer of a response, or None where nothing in it can be one. Never raises; time linear in the
+    text.
+    """
     if policy.hash_marker != "off":
         marked = _marked(text, policy)
         if marked is not None:

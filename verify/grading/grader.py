@@ -2,8 +2,8 @@
 
     text ──extract──▶ answer ──normal form──▶ key, value ──compare with the gold's──▶ verdict
 
-A `Grader` holds no state but its policy, compiled patterns and a bounded memo of normal forms: threads may share it, and
-it pickles as its policy.
+A `Grader` holds no state but its policy, compiled patterns and a bounded memo of normal forms: threads may
+share it, and it pickles as its policy.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ class Grade:
     """One response graded.
 
     `answer` is the extracted answer as it stands in the text, `rule` what found it, `span` where
-    (`text[span[0]:span[1]]`); all three are None where the verdict is `unparsed`: nothing in the text can be an answer.
+    (`text[span[0]:span[1]]`); all three are None where the verdict is `unparsed`: nothing in the text can be
+    an answer.
     """
 
     verdict: Verdict
@@ -69,7 +70,9 @@ class Grader:
         return self._normaliser.form(answer)
 
     def normal_form(self, answer: str) -> str:
-        """The vote class of an answer: answers with equal keys are one class, exactly and without any tolerance."""
+        """The vote class of an answer: answers with equal keys are one class, exactly and without any
+        tolerance.
+        """
         return self.form(answer).key
 
     def matches(self, answer: str, gold: str) -> bool:
@@ -89,7 +92,9 @@ class Grader:
         return Grade(verdict, found.answer, found.rule, found.span)
 
     def usable_gold(self, gold: str) -> str | None:
-        """None for a gold that answers can be compared with, else one clause that says what is wrong with it."""
+        """None for a gold that answers can be compared with, else one clause that says what is wrong with
+        it.
+        """
         bare = self.bare_gold(gold).strip()
         if not bare:
             return "is empty"
@@ -116,7 +121,9 @@ def _balanced(text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def compile_policy(policy: str | Policy = "math") -> Grader:
-    """The grader of a policy, by name or as data. Raises `UsageError` for an unknown name or a bad tolerance."""
+    """The grader of a policy, by name or as data. Raises `UsageError` for an unknown name or a bad
+    tolerance.
+    """
     return Grader(policy)
 
 

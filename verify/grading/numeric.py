@@ -1,4 +1,6 @@
-"""GSM8K answers: one number, whatever stands around it (`\\$18 per day`, `A: 18`, `5 \\times 4 = 20`, `18 eggs`)."""
+"""GSM8K answers: one number, whatever stands around it (`\\$18 per day`, `A: 18`, `5 \\times 4 = 20`, `18
+eggs`).
+"""
 
 import re
 
@@ -36,7 +38,9 @@ def numeric_form(answer: str, normaliser: Normaliser) -> Form:
 
 
 def _only_number(answer: str) -> str | None:
-    """The one number among words; None where other mathematics stands beside it, or a word that changes its value."""
+    """The one number among words; None where other mathematics stands beside it, or a word that changes its
+    value.
+    """
     flat = _WRAPPERS.sub(" ", plain(answer)).replace("\\$", "$").replace("\\%", "%")
     if any(sign in flat for sign in "\\^_+*=<>|"):
         return None

@@ -76,12 +76,12 @@ VULGAR = {
     "⅕": ("1", "5"),
     "⅛": ("1", "8"),
 }
-RAISED = {raised: digit for raised, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)} | {
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)) | {
     "⁻": "-",
     "⁺": "+",
     "ⁿ": "n",
 }
-LOWERED = {lowered: digit for lowered, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 
 #: Words typed without a backslash that can only be a symbol.
 PLAIN_WORDS = {"pi": "\\pi", "sqrt": "\\sqrt", "infinity": "\\infty", "infty": "\\infty", "frac": "\\frac"}

@@ -1,9 +1,9 @@
 r"""Characters to canonical tokens: the spelling of LaTeX is undone here, in one pass and without recursion.
 
-A token is a string: a numeral, one letter, a control sequence (`\pi`), a bracket, an operator, or a word, which starts
-with `"` so that words and products of letters stay apart until the key is written. The braces that remain (`{`, `}`)
-delimit arguments and nothing else, are always balanced, and every argument has them: `\frac12` and `\frac{1}{2}` leave
-here alike, and so do `x^2` and `x^{2}`.
+A token is a string: a numeral, one letter, a control sequence (`\pi`), a bracket, an operator, or a word,
+which starts with `"` so that words and products of letters stay apart until the key is written. The braces
+that remain (`{`, `}`) delimit arguments and nothing else, are always balanced, and every argument has them:
+`\frac12` and `\frac{1}{2}` leave here alike, and so do `x^2` and `x^{2}`.
 """
 
 import re
@@ -13,7 +13,8 @@ from verify.grading import symbols
 from verify.grading.numerals import is_grouped, plain
 from verify.grading.policy import Policy
 
-#: A longer answer is compared by its characters: no answer of a benchmark comes near, and the time stays bounded.
+#: A longer answer is compared by its characters: no answer of a benchmark comes near, and the time stays
+#: bounded.
 MAX_TOKENS = 50_000
 _MAX_CHARACTERS = 300_000
 
@@ -38,7 +39,9 @@ _JOIN = "\x1f"  # a comma that its author marked as part of a number; not a char
 
 
 def _join_thousands(text: str) -> str:
-    """Take the commas out of grouped numbers. Within brackets a bare comma divides members: `(1,234)` is a pair."""
+    """Take the commas out of grouped numbers. Within brackets a bare comma divides members: `(1,234)` is a
+    pair.
+    """
     if not any(sign in text for sign in (",", "\\,", "\u2009", "\u202f")):
         return text
     text = _GROUP_COMMA.sub(_JOIN, text) if "{" in text else text
@@ -63,7 +66,7 @@ def _join_thousands(text: str) -> str:
                 part.replace(_JOIN, "") if is_grouped(part.replace(_JOIN, ",")) else part.replace(_JOIN, ",")
                 for part in run.split(",")
             )
-        elif depth <= 0 and is_grouped(run) and not text[found.start() - 1 : found.start()] == ".":
+        elif depth <= 0 and is_grouped(run) and text[found.start() - 1 : found.start()] != ".":
             joined = run.replace(",", "")
         else:
             continue
@@ -74,7 +77,9 @@ def _join_thousands(text: str) -> str:
 
 
 class _Frame:
-    """One open group: where its output starts, what closes it, and the arguments that are still owed inside it."""
+    """One open group: where its output starts, what closes it, and the arguments that are still owed inside
+    it.
+    """
 
     __slots__ = ("closer", "emit", "mode", "owed", "start")
 
@@ -135,7 +140,7 @@ class Tokenizer:
         self._settle(self._frames[0])
         return self._out
 
-    # -- arguments ---------------------------------------------------------------------------------------------------
+    # -- arguments
 
     def _begin_atom(self) -> None:
         """An argument without braces gets them."""
@@ -160,7 +165,9 @@ class Tokenizer:
         self._end_atom()
 
     def _owe(self, command: str, count: int) -> None:
-        """A command that takes `count` arguments; where it is an argument itself its braces close after its last."""
+        """A command that takes `count` arguments; where it is an argument itself its braces close after its
+        last.
+        """
         frame = self._frames[-1]
         wrapped = bool(frame.owed)
         if wrapped:
@@ -212,7 +219,7 @@ class Tokenizer:
             return
         self._end_atom()
 
-    # -- one kind of token each --------------------------------------------------------------------------------------
+    # -- one kind of token each
 
     def _command(self, name: str) -> bool:
         """A control sequence. True where a full stop right behind it belongs to it (`\\left.`)."""

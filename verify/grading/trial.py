@@ -1,7 +1,8 @@
 """A trial of anybody's grader: properties, golds under six spellings, neighbours' golds, adversarial shapes.
 
-The grader runs in a process of its own, with a limit on the time of a call and on its memory, so that one which hangs or
-eats the machine is a finding and not the end of the trial. Everything random is drawn from one seed.
+The grader runs in a process of its own, with a limit on the time of a call and on its memory, so that one
+which hangs or eats the machine is a finding and not the end of the trial. Everything random is drawn from
+one seed.
 """
 
 import os
@@ -46,7 +47,8 @@ class Counterexample:
 class PropertyResult:
     """One line of a trial: calls passed and failed, seconds of the slowest call, the shortest failure.
 
-    A property whose calls hang or die is left after a few of them, so passed + failed may fall short of what was asked.
+    A property whose calls hang or die is left after a few of them, so passed + failed may fall short of what
+    was asked.
     """
 
     property: str
@@ -87,7 +89,14 @@ class Subject:
     """The grader under trial, behind a pipe. Restarts its process after a call that hung or killed it."""
 
     def __init__(self, target: str, policy: str | None, *, call_s: float, memory_bytes: int) -> None:
-        self._command = [sys.executable, "-m", "verify.grading.worker", target, policy or "", str(memory_bytes)]
+        self._command = [
+            sys.executable,
+            "-m",
+            "verify.grading.worker",
+            target,
+            policy or "",
+            str(memory_bytes),
+        ]
         self._target, self._call_s = target, call_s
         self._process: subprocess.Popen[bytes] | None = None
         self.deaths = 0
@@ -120,7 +129,9 @@ class Subject:
             _, errors = process.communicate()
             self._process = None
             last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise UsageError(f"cannot load the grader {self._target!r}, which should read package.module:function: {last}")
+            raise UsageError(
+                f"cannot load the grader {self._target!r}, which should read package.module:function: {last}"
+            )
         # Nobody reads what a grader prints; a full pipe would make it hang.
         assert process.stderr is not None  # noqa: S101 - it was asked for above
         os.set_blocking(process.stderr.fileno(), False)
@@ -237,7 +248,9 @@ def _name(credited: bool | None) -> str:
     return {True: "correct", False: "incorrect", None: "no verdict"}[credited]
 
 
-def _try_property(name: str, subject: Subject, *, numeric: bool, max_examples: int, start: int) -> PropertyResult:
+def _try_property(
+    name: str, subject: Subject, *, numeric: bool, max_examples: int, start: int
+) -> PropertyResult:
     strategies = properties.NUMERIC_PROPERTIES if numeric else properties.PROPERTIES
     tally = _Tally(subject)
 
@@ -277,7 +290,9 @@ def _try_all(name: str, subject: Subject, probes: Iterable[Probe]) -> PropertyRe
 
 
 def _neighbours(golds: Sequence[str], equal: Callable[[str, str], bool]) -> Iterator[Probe]:
-    """Every gold answered with the next one, without the pairs that are equal as mathematics (`5` and `x = 5`)."""
+    """Every gold answered with the next one, without the pairs that are equal as mathematics (`5` and `x =
+    5`).
+    """
     for gold, other in zip(golds, [*golds[1:], *golds[:1]], strict=True):
         if not equal(gold, other):
             yield Probe(properties.boxed(other), gold, False, "the next question's gold")
@@ -296,8 +311,9 @@ def run_trial(
 ) -> TrialReport:
     """Try the grader `pkg.mod:fn`, a callable `(text, gold) -> bool | str | object with a verdict`.
 
-    `golds` replaces the samples of `properties`; `start` is the seed; `call_s` seconds and `memory_bytes` bound each call;
-    `size` is the length of the adversarial shapes. Raises `UsageError` for a target that cannot be loaded.
+    `golds` replaces the samples of `properties`; `start` is the seed; `call_s` seconds and `memory_bytes`
+    bound each call; `size` is the length of the adversarial shapes. Raises `UsageError` for a target that
+    cannot be loaded.
     """
     grader = compile_policy(policy)
     numeric = grader.policy.form == "numeric"
@@ -306,7 +322,8 @@ def run_trial(
     results: list[PropertyResult] = []
     with _subject(target, policy, call_s, memory_bytes) as subject:
         for name in properties.NUMERIC_PROPERTIES if numeric else properties.PROPERTIES:
-            results.append(_try_property(name, subject, numeric=numeric, max_examples=max_examples, start=start))
+            found = _try_property(name, subject, numeric=numeric, max_examples=max_examples, start=start)
+            results.append(found)
         for name, vary in properties.VARIATIONS.items():
             probes = (Probe(properties.boxed(vary(gold)), gold, True, f"the gold, {name}") for gold in golds)
             results.append(_try_all(f"golds: {name}", subject, probes))

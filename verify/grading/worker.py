@@ -1,4 +1,5 @@
-"""A grader under trial, in a process of its own: `python -m verify.grading.worker pkg.mod:fn [policy] [bytes]`.
+"""A grader under trial, in a process of its own: `python -m verify.grading.worker pkg.mod:fn [policy]
+[bytes]`.
 
 Speaks MessagePack frames, each behind its length in 4 bytes: in come [response, gold] pairs, out go
 [verdict or null, error]. The parent kills it when a call takes too long; the limit on memory is the kernel's.
