@@ -9,9 +9,9 @@ Pure, deterministic, linear in its input; it never raises on a text, and says ho
     numeric     GSM8K's one number            eta        ROR's map
     grader      all of it behind one type     bulk       the same at the speed of reading Parquet
 
-For graders of other people: `strategies` and `properties` (also for pytest), `trial` with its `worker`, `adapters`.
-The grader itself imports the standard library, msgspec and `schemas.errors`; nothing here imports `generators`,
-whose grader is another program.
+For graders of other people: `strategies` and `properties` (also for pytest), `trial` with its `worker`,
+`adapters`. The grader itself imports the standard library, msgspec and `schemas.errors`; nothing here
+imports `generators`, whose grader is another program.
 """
 
 from verify.grading.extract import Extraction, Rule

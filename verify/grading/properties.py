@@ -31,6 +31,7 @@ from verify.grading.strategies import (
     answers,
     boxed,
     changed,
+    fused,
     number_pairs,
     numeric_pieces,
     responses,
@@ -98,6 +99,20 @@ def _symmetric(draw: st.DrawFn, source: st.SearchStrategy[Pieces]) -> Probe:
     return Probe(boxed(one), other, None, "answer and gold change places", twin=(boxed(other), one))
 
 
+@st.composite
+def _with_degrees(draw: st.DrawFn, source: st.SearchStrategy[Pieces]) -> str:
+    """An answer with degrees at its end, or deep inside a fraction beside something that a stray brace would
+    free.
+    """
+    inner = text_of(draw(source))
+    around = draw(
+        st.sampled_from(
+            ("{}^{{\\circ}}", r"\frac{{3}}{{45^{{\circ}} + {}}}", r"\sqrt{{{} + 30^{{\circ}} + x}}")
+        )
+    )
+    return around.format(inner) if not inner.startswith(("(", "[", "\\{", "\\t", "\\b")) else r"60^{\circ}"
+
+
 def _properties(source: st.SearchStrategy[Pieces]) -> Mapping[str, st.SearchStrategy[Probe]]:
     texts = source.map(text_of)
     return MappingProxyType(
@@ -111,6 +126,14 @@ def _properties(source: st.SearchStrategy[Pieces]) -> Mapping[str, st.SearchStra
             "symmetry": _symmetric(source),
             "changed digit, sign, letter or bracket": changed(source).map(
                 lambda pair: Probe(boxed(pair[1]), pair[0], False, "one sign of the gold was changed")
+            ),
+            "degree signs": _with_degrees(source).map(
+                lambda gold: Probe(
+                    boxed(gold.replace(r"^{\circ}", r"^\circ ")), gold, True, "the degree sign without braces"
+                )
+            ),
+            "a list is not a number": fused().map(
+                lambda pair: Probe(boxed(pair[1]), pair[0], False, "the commas of the gold were dropped")
             ),
             "numbers by value": number_pairs().map(
                 lambda pair: Probe(

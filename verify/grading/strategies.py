@@ -42,6 +42,9 @@ _DECIMAL = st.tuples(_NATURAL, st.text("23456789", min_size=1, max_size=3)).map(
 )
 _SIGN = st.sampled_from(("", "-")).map(lambda sign: ((sign, "sign"),))
 _LETTER = st.sampled_from(_LETTERS).map(lambda letter: ((letter, "letter"),))
+_DEGREES = st.tuples(_NATURAL, st.sampled_from((r"^\circ", r"^{\circ}"))).map(
+    lambda p: (*p[0], *_fixed(p[1]))
+)
 _SYMBOL = st.sampled_from(_GREEK).map(lambda name: _fixed(name + " "))
 
 
@@ -71,7 +74,7 @@ def _grown(inner: st.SearchStrategy[Pieces]) -> st.SearchStrategy[Pieces]:
 
 #: A number, symbol or formula: what stands alone or inside a structure.
 scalars: st.SearchStrategy[Pieces] = st.recursive(
-    st.one_of(_NATURAL, _DECIMAL, _LETTER, _SYMBOL), _grown, max_leaves=8
+    st.one_of(_NATURAL, _DECIMAL, _LETTER, _SYMBOL, _DEGREES), _grown, max_leaves=8
 )
 _ELEMENT = st.tuples(_SIGN, scalars).map(lambda p: (*p[0], *p[1]))
 
@@ -257,6 +260,20 @@ def number_pairs(draw: st.DrawFn) -> tuple[str, str, bool]:
     near = [one, one + 1, -one, one * 100, one / 100, one + Fraction(1, 100)]
     other = draw(st.sampled_from(near))
     return draw(st.sampled_from(spellings(one))), draw(st.sampled_from(spellings(other))), one == other
+
+
+@st.composite
+def fused(draw: st.DrawFn) -> tuple[str, str]:
+    """A list, pair or set of numbers, and the one number that its digits make: never equal.
+
+    Three digits behind a comma outside brackets would be a thousand; there the list has a blank, or other
+    lengths.
+    """
+    members = draw(st.lists(st.text("23456789", min_size=1, max_size=4), min_size=2, max_size=4))
+    opening, closing = draw(st.sampled_from((("", ""), ("(", ")"), (r"\{", r"\}"), ("[", "]"))))
+    grouped = len(members[0]) < 4 and all(len(member) == 3 for member in members[1:])
+    comma = ", " if grouped and not opening else draw(st.sampled_from((",", ", ")))
+    return f"{opening}{comma.join(members)}{closing}", f"{opening}{''.join(members)}{closing}"
 
 
 # -- shapes that must cost no more than their length
