@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test test-all check format docs fixtures schemas bench clean
+.PHONY: help verify test test-all check format docs fixtures schemas bench bench-grader bench-stats clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -55,5 +55,15 @@ schemas: $(VENV)/.core  ## rewrite the JSON Schemas from their types
 bench: $(VENV)/.core  ## time audit verify against reading and parsing alone, on a planted release of SMRL's size
 	$(BIN)/python benchmarks/bench_verify.py
 
+# The peers live in an environment of their own: they pin an older ANTLR than the tests use.
+PEERS := .venv-peers
+$(PEERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	@touch $@
+
+bench-grader: $(PEERS)/.installed  ## the grader against its peers: speed, memory, accuracy
+	$(PEERS)/bin/python benchmarks/bench_grader.py
+
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

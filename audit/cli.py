@@ -15,6 +15,7 @@ from audit.outcome import Outcome
 from schemas.errors import AuditError, UsageError
 
 COMMANDS = {
+    "grader": ("audit.commands.grader", "grader", "Try a grader, ours or anybody's, before trusting what it graded."),
     "import": ("audit.commands.importing", "import_", "Turn other people's logs into a release."),
     "schema": ("audit.commands.schema", "schema", "Print a JSON Schema of the release format."),
     "summarize": ("audit.commands.summarize", "summarize", "Print a release's numbers as its author would count them."),

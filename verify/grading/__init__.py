@@ -1,10 +1,17 @@
-"""The audit's own grader: text → extraction → normal form → grade. Pure, linear, and it never raises on a text.
+"""The audit's own grader: text → extraction → normal form → grade.
 
-    policy    what counts, as data          extract   where the answer stands     numerals  numbers in prose
-    tokens    LaTeX spelling undone         normal    structure and keys          arithmetic exact values
-    compare   whether two forms match       grader    all of it behind one type
+Pure, deterministic, linear in its input; it never raises on a text, and says how it came to its verdict.
 
-Imports the standard library, msgspec and `schemas.errors`; never `generators`, whose grader is another program.
+    policy      what counts, as data          extract    where the answer stands
+    numerals    numbers in prose              tokens     LaTeX spelling undone, by the tables of `symbols`
+    rewrites    one spelling for one thing    normal     structure, and the key of a vote class
+    arithmetic  exact values                  compare    whether two forms match
+    numeric     GSM8K's one number            eta        ROR's map
+    grader      all of it behind one type     bulk       the same at the speed of reading Parquet
+
+For graders of other people: `strategies` and `properties` (also for pytest), `trial` with its `worker`,
+`adapters`. The grader itself imports the standard library, msgspec and `schemas.errors`; nothing here
+imports `generators`, whose grader is another program.
 """
 
 from verify.grading.extract import Extraction, Rule

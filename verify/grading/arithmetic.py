@@ -1,7 +1,8 @@
 r"""The exact value of an answer that is a number: `\frac{14}{3}`, `137 \frac{1}{2}`, `1.5 \times 10^{3}`.
 
-`fractions.Fraction` throughout: 2^53 + 1 is not 2^53, and 1/2^99 is not 0. Everything that could grow is capped before
-it is computed, so `10^{10^{10}}` and `(10^9)!` cost nothing and have no value here; they are compared as written.
+`fractions.Fraction` throughout: 2^53 + 1 is not 2^53, and 1/2^99 is not 0. Everything that could grow is
+capped before it is computed, so `10^{10^{10}}` and `(10^9)!` cost nothing and have no value here; they are
+compared as written.
 """
 
 from fractions import Fraction
@@ -24,7 +25,9 @@ class _NotANumberError(Exception):
 
 
 def numeral(token: str) -> str | None:
-    """A numeral in its shortest spelling (`007.50` is `7.5`), or None for any other token and for exponents."""
+    """A numeral in its shortest spelling (`007.50` is `7.5`), or None for any other token and for
+    exponents.
+    """
     whole, point, decimals = token.partition(".")
     if not (whole + decimals).isdecimal() or not token.isascii():
         return None
@@ -33,7 +36,7 @@ def numeral(token: str) -> str | None:
 
 
 def _exact(token: str) -> Fraction:
-    if len(token) > MAX_DIGITS or not token[0] in "0123456789.":
+    if len(token) > MAX_DIGITS or token[0] not in "0123456789.":
         raise _NotANumberError
     mantissa, _, exponent = token.lower().partition("e")
     if numeral(mantissa) is None or len(exponent) > 4:
@@ -48,7 +51,9 @@ def _capped(value: Fraction) -> Fraction:
 
 
 class Arithmetic:
-    """One pass over canonical tokens; `value` is None where they are not a number. `exact` is False after a rounding."""
+    """One pass over canonical tokens; `value` is None where they are not a number. `exact` is False after a
+    rounding.
+    """
 
     def __init__(self, tokens: list[str], *, evaluate: bool = True, approximate: bool = False) -> None:
         self._tokens, self._at, self._depth = tokens, 0, 0
@@ -104,9 +109,9 @@ class Arithmetic:
                     self._computes()
                 self._at += 1
                 value = self._divide(value, self._signed())
-            elif operator in ("(", "\\sqrt", "\\pi") and self._evaluate:
-                value = _capped(value * self._power())
-            elif operator == "\\frac" and self._tokens[self._at - 1] in (")", "\\pi"):
+            elif (operator in ("(", "\\sqrt", "\\pi") and self._evaluate) or (
+                operator == "\\frac" and self._tokens[self._at - 1] in (")", "\\pi")
+            ):
                 value = _capped(value * self._power())
             else:
                 return value

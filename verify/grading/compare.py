@@ -21,12 +21,12 @@ class Comparison:
     @classmethod
     def of(cls, policy: Policy) -> "Comparison":
         """Raises `UsageError` for a tolerance that is no number."""
-        return cls(
-            tolerance(policy.abs_tol), tolerance(policy.rel_tol), policy.scale_small, policy.percent_as_ratio
-        )
+        return cls(tolerance(policy.abs_tol), tolerance(policy.rel_tol), policy.scale_small, policy.percent_as_ratio)
 
     def match(self, one: Form, other: Form) -> bool:
-        """Symmetric. Reflexive for every form. Not transitive: 5 matches both `5 cm` and `5 m`, which do not match."""
+        """Symmetric. Reflexive for every form. Not transitive: 5 matches both `5 cm` and `5 m`, which do not
+        match.
+        """
         if _conflict(one.left, other.left) or _units_conflict(one.unit, other.unit):
             return False
         if one.parts or other.parts:
@@ -43,14 +43,20 @@ class Comparison:
         return any(self.close(one.value * factor, other.value) for factor in factors)
 
     def close(self, one: Fraction, other: Fraction) -> bool:
-        """Whether two numbers are within the tolerance; exact arithmetic, so integers are never rounded together."""
+        """Whether two numbers are within the tolerance; exact arithmetic, so integers are never rounded
+        together.
+        """
+        if one.denominator == other.denominator == 1 and self.absolute < 1 and not self.relative:
+            return one == other
         size = max(abs(one), abs(other))
         absolute = self.absolute * min(Fraction(1), size) if self.scale_small else self.absolute
         return abs(one - other) <= max(absolute, self.relative * size)
 
 
 def _conflict(one: str, other: str) -> bool:
-    """Different names for the same value: `x = 5` is no answer to `y = 5`, but `y = 2x` is one to `f(x) = 2x`."""
+    """Different names for the same value: `x = 5` is no answer to `y = 5`, but `y = 2x` is one to `f(x) =
+    2x`.
+    """
     return bool(one and other) and one != other and not ("y" in (one, other) and "(" in one + other)
 
 

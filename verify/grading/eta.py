@@ -1,7 +1,9 @@
-r"""ROR's normalisation map η (appendix A.5), literally: nothing but η decides equality under the `ror` policy.
+r"""ROR's normalisation map η (appendix A.5), literally: nothing but η decides equality under the `ror`
+policy.
 
-"It strips surrounding whitespace, removes common LaTeX spacing tokens such as \,, \!, and \;, unwraps one layer of
-enclosing curly braces, removes trailing decimal zeros where applicable, and lowercases the resulting string."
+"It strips surrounding whitespace, removes common LaTeX spacing tokens such as \,, \!, and \;, unwraps one
+layer of enclosing curly braces, removes trailing decimal zeros where applicable, and lowercases the
+resulting string."
 """
 
 import re

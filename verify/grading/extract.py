@@ -1,7 +1,8 @@
-r"""Where the answer stands in a response: the last box, else an answer phrase, else the last number (SMRL 4.4).
+r"""Where the answer stands in a response: the last box, else an answer phrase, else the last number (SMRL
+4.4).
 
-Braces are matched, never counted by a pattern of fixed depth; `\{`, `\}` and `\\` are not braces. One pass over the text
-at most, whatever the number of boxes or their depth.
+Braces are matched, never counted by a pattern of fixed depth; `\{`, `\}` and `\\` are not braces. One pass
+over the text at most, whatever the number of boxes or their depth.
 """
 
 import re
@@ -16,10 +17,10 @@ Rule = Literal["boxed", "phrase", "last-number"]
 _BOX = re.compile(r"\\boxed(?![A-Za-z])\s*\{")
 _FBOX = re.compile(r"\\fbox(?![A-Za-z])\s*\{")
 _EITHER = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*\{")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 # A stop ends a sentence where a blank, the end or closing decoration follows; "3.5" has neither.
 _SENTENCE_END = re.compile(r"\n|[.!?](?=[\s*\"')]|$)|</")
-_LEAD = " \t\r\n:*_`>-–—" + "\u00a0"  # noqa: RUF001
+_LEAD = " \t\r\n:*_`>-–—" + "\u00a0"
 _BETWEEN_BOXES = re.compile(r"(?:[\s,;$&]|and|or|\\[()\[\]]|\\quad|\\text\s*\{\s*(?:and|or)\s*\})*")
 
 
@@ -33,11 +34,13 @@ class Extraction:
 
 
 def closing_braces(text: str, opens: list[int]) -> dict[int, int]:
-    """Position of the brace that closes each opening one in `opens` (ascending); one that never closes is absent."""
+    """Position of the brace that closes each opening one in `opens` (ascending); one that never closes is
+    absent.
+    """
     if not opens:
         return {}
     wanted, stack, closed = set(opens), [], {}
-    for found in _BRACE.finditer(text, opens[0]):
+    for found in BRACE.finditer(text, opens[0]):
         at = found.start()
         sign = text[at]
         if sign == "{":
@@ -92,16 +95,42 @@ def _boxed(text: str, policy: Policy, pattern: re.Pattern[str]) -> tuple[Extract
     return Extraction(answer, "boxed", (found[0][1], found[-1][2])), False
 
 
-def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Any of the phrases, whatever their case and the width of their spaces."""
-    if not phrases:
-        return None
-    choices = (r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases)
-    return re.compile("|".join(choices), re.IGNORECASE | re.ASCII)
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Answer phrases in lower case, whatever the width of their spaces.
+
+    Each has its own pattern, so that each starts with fixed characters; `needles` are words without which
+    none matches.
+    """
+
+    patterns: tuple[re.Pattern[bytes], ...]
+    needles: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, phrases: tuple[str, ...]) -> "Phrases":
+        """Compile the phrases of a policy."""
+        words = [[word.lower().encode() for word in phrase.split()] for phrase in phrases if phrase.strip()]
+        patterns = tuple(re.compile(rb"\s+".join(map(re.escape, each))) for each in words)
+        return cls(patterns, tuple({max(each, key=len) for each in words}))
+
+    def last_end(self, text: str) -> int:
+        """Where the last phrase ends, or -1.
+
+        Searched in lower-cased UTF-8: `bytes.lower` folds ASCII and nothing else, so offsets survive, and a
+        search without case folding is an order of magnitude faster than one with it.
+        """
+        folded = text.encode("utf-8", "surrogatepass").lower()
+        if not any(needle in folded for needle in self.needles):
+            return -1
+        end = max((found.end() for pattern in self.patterns for found in pattern.finditer(folded)), default=-1)
+        ascii_only = end < 0 or len(folded) == len(text)
+        return end if ascii_only else len(folded[:end].decode("utf-8", "surrogatepass"))
 
 
 def _math_segment(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """A formula between math delimiters that begins at `start`, if what follows it does not go on with the list."""
+    """A formula between math delimiters that begins at `start`, if what follows it does not go on with the
+    list.
+    """
     for left, right in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
         if text.startswith(left, start):
             close = text.find(right, start + len(left))
@@ -119,24 +148,18 @@ def _after_phrase(text: str, start: int, policy: Policy) -> tuple[int, int] | No
     flat = plain(text) if policy.form == "numeric" else text
     body = text[start:]
     start += len(body) - len(body.lstrip(_LEAD if policy.form != "numeric" else _LEAD.replace("-", "")))
-    if (
-        policy.form != "numeric"
-        and start > 0
-        and text[start - 1] in "-–—"
-        and text[start : start + 1].strip()
-    ):
+    if policy.form != "numeric" and start > 0 and text[start - 1] in "-–—" and text[start : start + 1].strip():
         start -= 1  # a minus sign, not a dash
     stop = _SENTENCE_END.search(text, start)
     end = stop.start() if stop else len(text)
     if policy.form == "numeric":
         equals = flat.rfind("=", start, end)
-        return (first_number(flat, equals + 1, end) if equals >= 0 else None) or first_number(
-            flat, start, end
-        )
+        return (first_number(flat, equals + 1, end) if equals >= 0 else None) or first_number(flat, start, end)
     formula = _math_segment(text, start, end)
     if formula is not None:
         start, end = formula
     body = text[start:end]
+    start += len(body) - len(body.lstrip())
     end -= len(body) - len(body.rstrip(" \t\r\n*_`"))
     return (start, end) if start < end else None
 
@@ -150,8 +173,10 @@ def _marked(text: str, policy: Policy) -> Extraction | None:
     return Extraction(text[slice(*span)], "phrase", span) if span else None
 
 
-def extract(text: str, policy: Policy, phrases: re.Pattern[str] | None) -> Extraction | None:
-    """The answer of a response, or None where nothing in it can be one. Never raises; time linear in the text."""
+def extract(text: str, policy: Policy, phrases: Phrases) -> Extraction | None:
+    """The answer of a response, or None where nothing in it can be one. Never raises; time linear in the
+    text.
+    """
     if policy.hash_marker != "off":
         marked = _marked(text, policy)
         if marked is not None:
@@ -161,11 +186,9 @@ def extract(text: str, policy: Policy, phrases: re.Pattern[str] | None) -> Extra
         box, stop = _boxed(text, policy, pattern)
         if box is not None or stop:
             return box
-    last = None
-    for last in phrases.finditer(text) if phrases else ():  # noqa: B007
-        pass
-    if last is not None:
-        span = _after_phrase(text, last.end(), policy)
+    end = phrases.last_end(text)
+    if end >= 0:
+        span = _after_phrase(text, end, policy)
         if span is not None:
             return Extraction(text[slice(*span)], "phrase", span)
     span = last_number(plain(text))

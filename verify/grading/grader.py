@@ -2,8 +2,8 @@
 
     text ──extract──▶ answer ──normal form──▶ key, value ──compare with the gold's──▶ verdict
 
-A `Grader` holds no state but its policy, compiled patterns and a bounded memo of normal forms: threads may share it, and
-it pickles as its policy.
+A `Grader` holds no state but its policy, compiled patterns and a bounded memo of normal forms: threads may
+share it, and it pickles as its policy.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,14 @@ from typing import Literal
 
 from verify.grading.compare import Comparison
 from verify.grading.eta import eta
-from verify.grading.extract import Extraction, Rule, extract, phrase_pattern
+from verify.grading.extract import BRACE, Extraction, Phrases, Rule, extract
 from verify.grading.normal import Form, Normaliser
 from verify.grading.numeric import numeric_form
 from verify.grading.policy import Policy, resolve_policy
 
 Verdict = Literal["correct", "incorrect", "unparsed"]
 
-_NO_GOLD = frozenset(
-    ["none", "nan", "null", "n/a", "na", "undefined", "[]", "{}", "no answer", "unknown", "<na>"]
-)
+_NO_GOLD = frozenset(["none", "nan", "null", "n/a", "na", "undefined", "[]", "{}", "no answer", "unknown", "<na>"])
 _MEMO = 8192
 _MEMO_LENGTH = 256
 
@@ -31,7 +29,8 @@ class Grade:
     """One response graded.
 
     `answer` is the extracted answer as it stands in the text, `rule` what found it, `span` where
-    (`text[span[0]:span[1]]`); all three are None where the verdict is `unparsed`: nothing in the text can be an answer.
+    (`text[span[0]:span[1]]`); all three are None where the verdict is `unparsed`: nothing in the text can be
+    an answer.
     """
 
     verdict: Verdict
@@ -45,7 +44,7 @@ class Grader:
 
     def __init__(self, policy: str | Policy) -> None:
         self.policy = resolve_policy(policy)
-        self._phrases = phrase_pattern(self.policy.phrases)
+        self._phrases = Phrases.of(self.policy.phrases)
         self._comparison = Comparison.of(self.policy)
         self._normaliser = Normaliser(self.policy)
         self._remembered = lru_cache(maxsize=_MEMO)(self._form)
@@ -69,7 +68,9 @@ class Grader:
         return self._normaliser.form(answer)
 
     def normal_form(self, answer: str) -> str:
-        """The vote class of an answer: answers with equal keys are one class, exactly and without any tolerance."""
+        """The vote class of an answer: answers with equal keys are one class, exactly and without any
+        tolerance.
+        """
         return self.form(answer).key
 
     def matches(self, answer: str, gold: str) -> bool:
@@ -89,7 +90,9 @@ class Grader:
         return Grade(verdict, found.answer, found.rule, found.span)
 
     def usable_gold(self, gold: str) -> str | None:
-        """None for a gold that answers can be compared with, else one clause that says what is wrong with it."""
+        """None for a gold that answers can be compared with, else one clause that says what is wrong with
+        it.
+        """
         bare = self.bare_gold(gold).strip()
         if not bare:
             return "is empty"
@@ -105,22 +108,20 @@ class Grader:
 
 
 def _balanced(text: str) -> bool:
-    depth, escaped = 0, False
-    for sign in text:
-        if escaped:
-            escaped = False
-        elif sign == "\\":
-            escaped = True
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if depth < 0:
-                return False
+    depth = 0
+    for found in BRACE.finditer(text):
+        sign = found.group()
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return False
     return depth == 0
 
 
 @lru_cache(maxsize=64)
 def compile_policy(policy: str | Policy = "math") -> Grader:
-    """The grader of a policy, by name or as data. Raises `UsageError` for an unknown name or a bad tolerance."""
+    """The grader of a policy, by name or as data. Raises `UsageError` for an unknown name or a bad
+    tolerance.
+    """
     return Grader(policy)
 
 

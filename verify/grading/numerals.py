@@ -1,11 +1,13 @@
-"""Where a number stands in plain text: the last one, the first one. Linear, and spans are those of the text."""
+"""Where a number stands in plain text: the last one, the first one. Linear, and spans are those of the
+text.
+"""
 
 import re
 import unicodedata
 from functools import cache
 
-# One run of digits and commas; whether the commas group thousands is decided once for the whole run, because a
-# pattern that decides it by backtracking is quadratic in "1,111,111,…,1".
+# One run of digits and commas; whether the commas group thousands is decided once for the whole run, because
+# a pattern that decides it by backtracking is quadratic in "1,111,111,…,1".
 _RUN = re.compile(r"(?P<digits>\d[\d,]*)(?P<decimals>\.\d+)?|(?P<bare>\.\d+)", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})++", re.ASCII)
 _EXPONENT = re.compile(r"[eE][+-]?\d{1,9}(?!\w)", re.ASCII)
@@ -18,10 +20,10 @@ _MONEY = "$€£¥"
 
 @cache
 def _plain_characters() -> dict[int, str]:
-    """One character for one, so that spans survive: every decimal digit, the minus signs, the spaces inside numbers."""
-    table = {
-        code: str(unicodedata.decimal(chr(code))) for code in range(128, 0x1FBFF) if chr(code).isdecimal()
-    }
+    """One character for one, so that spans survive: every decimal digit, the minus signs, the spaces inside
+    numbers.
+    """
+    table = {code: str(unicodedata.decimal(chr(code))) for code in range(128, 0x1FBFF) if chr(code).isdecimal()}
     table |= dict.fromkeys(map(ord, "−﹣－–‒"), "-")
     table |= dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), " ")
     table |= {ord("，"): ",", ord("．"): ".", ord("／"): "/", ord("＝"): "="}
@@ -34,12 +36,16 @@ def plain(text: str) -> str:
 
 
 def is_grouped(digits: str) -> bool:
-    """Whether commas in a run of digits group thousands: `1,234` and `12,345,678`, but neither `12,34` nor `0,123`."""
+    """Whether commas in a run of digits group thousands: `1,234` and `12,345,678`, but neither `12,34` nor
+    `0,123`.
+    """
     return not digits.startswith("0") and _GROUPED.fullmatch(digits) is not None
 
 
 def _with_sign(text: str, start: int, floor: int) -> int:
-    """Where the number that begins at `start` really begins: a sign counts unless it subtracts, joins or is a bullet."""
+    """Where the number that begins at `start` really begins: a sign counts unless it subtracts, joins or is
+    a bullet.
+    """
     at = start
     while at > floor and (text[at - 1] in _MONEY or (text[at - 1] == "\\" and at < start)):
         at -= 1
@@ -48,17 +54,15 @@ def _with_sign(text: str, start: int, floor: int) -> int:
         return start if before.isalnum() or before in ")]}+-*/^_%!" else at - 1
     # "x = - 5": a blank after the sign is a bullet or a subtraction unless an equals sign stands before it.
     sign = len(text[max(floor, at - 4) : at].rstrip(" ")) + max(floor, at - 4)
-    if (
-        floor < sign < at
-        and text[sign - 1] == "-"
-        and text[max(floor, sign - 5) : sign - 1].rstrip(" ").endswith("=")
-    ):
+    if floor < sign < at and text[sign - 1] == "-" and text[max(floor, sign - 5) : sign - 1].rstrip(" ").endswith("="):
         return sign - 1
     return start
 
 
 def _whole(text: str, found: re.Match[str], *, last: bool) -> tuple[int, int]:
-    """Span of one number within a run: the run itself, or its first or last member where the commas are a list."""
+    """Span of one number within a run: the run itself, or its first or last member where the commas are a
+    list.
+    """
     start, end = found.span()
     if found["bare"] is not None:
         # ". . .5" and "...5": an ellipsis is not a decimal point.
@@ -90,13 +94,15 @@ def first_number(text: str, start: int, end: int) -> tuple[int, int] | None:
     before = found.start()
     mixed = _MIXED.match(text, before)
     if mixed is not None:
-        found = _RUN.match(text, mixed.end())
-        assert found is not None  # the lookahead of the pattern saw it
+        # The lookahead of the pattern saw a run of digits here.
+        found = _RUN.match(text, mixed.end()) or found
     return _with_sign(text, before, start), min(end, _whole(text, found, last=False)[1])
 
 
 def last_number(text: str) -> tuple[int, int] | None:
-    """Span of the last number of `plain` text: thousands, decimals, fractions and exponents are one number."""
+    """Span of the last number of `plain` text: thousands, decimals, fractions and exponents are one
+    number.
+    """
     last = max(map(text.rfind, _DIGITS))
     if last < 0:
         return None
@@ -117,7 +123,9 @@ def last_number(text: str) -> tuple[int, int] | None:
 
 
 def _fraction_command(text: str, end: int) -> tuple[int, int] | None:
-    r"""The span of `\frac{7}{12}` where the last digit of the text is in its denominator: it is one number."""
+    r"""The span of `\frac{7}{12}` where the last digit of the text is in its denominator: it is one
+    number.
+    """
     at = text.rfind("frac", max(0, end - 80), end)
     backslash = text.rfind("\\", max(0, at - 2), at) if at > 0 else -1
     if backslash < 0:

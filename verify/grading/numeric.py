@@ -1,4 +1,6 @@
-"""GSM8K answers: one number, whatever stands around it (`\\$18 per day`, `A: 18`, `5 \\times 4 = 20`, `18 eggs`)."""
+"""GSM8K answers: one number, whatever stands around it (`\\$18 per day`, `A: 18`, `5 \\times 4 = 20`, `18
+eggs`).
+"""
 
 import re
 
@@ -6,9 +8,7 @@ from verify.grading import symbols
 from verify.grading.normal import Form, Normaliser
 from verify.grading.numerals import first_number, plain
 
-_WRAPPERS = re.compile(
-    r"\\(?:text|mbox|textbf|mathrm|mathbf|textit|boxed)(?![A-Za-z])|\\[,;:! ]|\\quad|[{}*~]"
-)
+_WRAPPERS = re.compile(r"\\(?:text|mbox|textbf|mathrm|mathbf|textit|boxed)(?![A-Za-z])|\\[,;:! ]|\\quad|[{}*~]")
 _WORD = re.compile(r"[A-Za-z]+")
 _SINGLE_LETTERS = frozenset("aAI")
 _CHANGES_VALUE = frozenset("hundred dozen half quarter third minus negative no not of".split()) | frozenset(
@@ -36,7 +36,9 @@ def numeric_form(answer: str, normaliser: Normaliser) -> Form:
 
 
 def _only_number(answer: str) -> str | None:
-    """The one number among words; None where other mathematics stands beside it, or a word that changes its value."""
+    """The one number among words; None where other mathematics stands beside it, or a word that changes its
+    value.
+    """
     flat = _WRAPPERS.sub(" ", plain(answer)).replace("\\$", "$").replace("\\%", "%")
     if any(sign in flat for sign in "\\^_+*=<>|"):
         return None

@@ -10,9 +10,7 @@ _INVISIBLE_WORDS = (
 INVISIBLE = frozenset(_INVISIBLE_WORDS.split()) | frozenset(_SPACES)
 
 #: Delimiters such as `\left.` are invisible together with the full stop behind them.
-SIZED = frozenset(
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle bigm".split()
-)
+SIZED = frozenset("left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle bigm".split())
 
 #: Commands whose argument is read as if the command were not there.
 FONTS = frozenset(
@@ -20,9 +18,7 @@ FONTS = frozenset(
     "boxed fbox ensuremath displaylimits".split()
 )
 #: The same, and what is inside is words rather than a product of letters.
-TEXT = frozenset(
-    "text mbox hbox textbf textit textrm textsf texttt textnormal textup emph operatorname mathrm".split()
-)
+TEXT = frozenset("text mbox hbox textbf textit textrm textsf texttt textnormal textup emph operatorname mathrm".split())
 
 #: Commands whose argument is thrown away.
 DISCARDED = frozenset("hspace vspace phantom hphantom vphantom label tag color textcolor mspace kern".split())
@@ -76,15 +72,22 @@ VULGAR = {
     "⅕": ("1", "5"),
     "⅛": ("1", "8"),
 }
-RAISED = {raised: digit for raised, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)} | {
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)) | {
     "⁻": "-",
     "⁺": "+",
     "ⁿ": "n",
 }
-LOWERED = {lowered: digit for lowered, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 
 #: Words typed without a backslash that can only be a symbol.
 PLAIN_WORDS = {"pi": "\\pi", "sqrt": "\\sqrt", "infinity": "\\infty", "infty": "\\infty", "frac": "\\frac"}
+
+#: Function names, however they are set: `\\sin`, `\\mathrm{sin}` and `sin` are one.
+FUNCTIONS = frozenset(
+    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan log ln exp lim max min gcd lcm det arg deg dim ker".split()
+)
+#: Words that only introduce a value.
+LABELS = frozenset("the final answer is are ans so thus value equals solution".split())
 
 _UNITS = {
     "cm": "cm centimeter centimeters centimetre centimetres", "mm": "mm millimeter millimeters millimetre millimetres",
@@ -100,22 +103,10 @@ _UNITS = {
 }  # fmt: skip
 #: Canonical name of every unit that the grader can tell from another.
 UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-#: Units short enough to be typed as bare letters, and too unlike a product of variables to be one.
-BARE_UNITS = frozenset(word for word in UNITS if len(word) > 1) - {
-    "in",
-    "ms",
-    "mg",
-    "mi",
-    "min",
-    "deg",
-    "rad",
-    "sec",
-    "day",
-}
-
-#: Nouns that answers count, typed as bare letters.
-BARE_NOUNS = frozenset(
-    "apples books boxes coins days dollars eggs games hours items marbles miles minutes numbers pages people pencils points "
+#: Units and nouns that may be typed as bare letters: too unlike a product of variables to be one.
+_BARE_UNITS = {word for word in UNITS if len(word) > 1} - set("in ms mg mi min deg rad sec day".split())
+BARE_WORDS = frozenset(_BARE_UNITS) | frozenset(
+    "thousand million billion trillion apples books boxes coins days dollars eggs games hours items marbles miles minutes numbers pages people pencils points "
     "pounds seconds solutions students tickets times toys triangles units values ways weeks words years cookies cars".split()
 )
 

@@ -1,20 +1,22 @@
 r"""Characters to canonical tokens: the spelling of LaTeX is undone here, in one pass and without recursion.
 
-A token is a string: a numeral, one letter, a control sequence (`\pi`), a bracket, an operator, or a word, which starts
-with `"` so that words and products of letters stay apart until the key is written. The braces that remain (`{`, `}`)
-delimit arguments and nothing else, are always balanced, and every argument has them: `\frac12` and `\frac{1}{2}` leave
-here alike, and so do `x^2` and `x^{2}`.
+A token is a string: a numeral, one letter, a control sequence (`\pi`), a bracket, an operator, or a word,
+which starts with `"` so that words and products of letters stay apart until the key is written. The braces
+that remain (`{`, `}`) delimit arguments and nothing else, are always balanced, and every argument has them:
+`\frac12` and `\frac{1}{2}` leave here alike, and so do `x^2` and `x^{2}`.
 """
 
 import re
 import unicodedata
 
 from verify.grading import symbols
-from verify.grading.numerals import is_grouped
+from verify.grading.numerals import is_grouped, plain
 from verify.grading.policy import Policy
 
-#: A longer answer is compared by its characters: no answer of a benchmark comes near, and the time stays bounded.
-MAX_TOKENS = 200_000
+#: A longer answer is compared by its characters: no answer of a benchmark comes near, and the time stays
+#: bounded.
+MAX_TOKENS = 50_000
+_MAX_CHARACTERS = 300_000
 
 _TOKEN = re.compile(
     r"\\(?:begin|end)\s*\{\s*(?P<environment>[A-Za-z]+\*?)\s*\}"
@@ -22,6 +24,8 @@ _TOKEN = re.compile(
     r"|\\(?P<command>[A-Za-z]+|.|$)"
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9}(?![A-Za-z0-9]))?)"
     r"|(?P<letters>[A-Za-z]+)"
+    rf"|(?P<raised>[{''.join(symbols.RAISED)}]+)|(?P<lowered>[{''.join(symbols.LOWERED)}]+)"
+    r"|(?P<foreign>\d+)"
     r"|(?P<other>.)",
     re.DOTALL,
 )
@@ -29,11 +33,15 @@ _GROUP_COMMA = re.compile(r"\{\s*,\s*\}(?=\s*[0-9])")
 _THIN_COMMA = re.compile(r"(?<=[0-9]),\s*(?:\\!\s*)+(?=[0-9])")
 _THIN_SPACE = re.compile(r"(?<=[0-9])(?:\\,|\u2009|\u202f)(?=[0-9]{3}(?![0-9]))")
 _THOUSANDS = re.compile(r"[0-9]+(?:[,\x1f][0-9]+)+")
+_RAISED = str.maketrans(symbols.RAISED)
+_LOWERED = str.maketrans(symbols.LOWERED)
 _JOIN = "\x1f"  # a comma that its author marked as part of a number; not a character of any answer
 
 
 def _join_thousands(text: str) -> str:
-    """Take the commas out of grouped numbers. Within brackets a bare comma divides members: `(1,234)` is a pair."""
+    """Take the commas out of grouped numbers. Within brackets a bare comma divides members: `(1,234)` is a
+    pair.
+    """
     if not any(sign in text for sign in (",", "\\,", "\u2009", "\u202f")):
         return text
     text = _GROUP_COMMA.sub(_JOIN, text) if "{" in text else text
@@ -48,17 +56,13 @@ def _join_thousands(text: str) -> str:
         run = found.group()
         marked = _JOIN in run
         if marked and is_grouped(run.replace(_JOIN, ",")):
-            joined = (
-                run.replace(_JOIN, "").replace(",", "")
-                if depth <= 0 or "," not in run
-                else run.replace(_JOIN, "")
-            )
+            joined = run.replace(_JOIN, "").replace(",", "") if depth <= 0 or "," not in run else run.replace(_JOIN, "")
         elif marked:
             joined = ",".join(
                 part.replace(_JOIN, "") if is_grouped(part.replace(_JOIN, ",")) else part.replace(_JOIN, ",")
                 for part in run.split(",")
             )
-        elif depth <= 0 and is_grouped(run) and not text[found.start() - 1 : found.start()] == ".":
+        elif depth <= 0 and is_grouped(run) and text[found.start() - 1 : found.start()] != ".":
             joined = run.replace(",", "")
         else:
             continue
@@ -69,7 +73,9 @@ def _join_thousands(text: str) -> str:
 
 
 class _Frame:
-    """One open group: where its output starts, what closes it, and the arguments that are still owed inside it."""
+    """One open group: where its output starts, what closes it, and the arguments that are still owed inside
+    it.
+    """
 
     __slots__ = ("closer", "emit", "mode", "owed", "start")
 
@@ -82,16 +88,17 @@ class Tokenizer:
     """One answer being read. `tokens()` is the whole interface; a `Tokenizer` is used once."""
 
     def __init__(self, text: str, policy: Policy) -> None:
-        self._source = _join_thousands(text)
+        self._source = _join_thousands(text) if len(text) <= _MAX_CHARACTERS else text
         self._policy = policy
         self._out: list[str] = []
         self._frames = [_Frame("", "math", emit=False, start=0)]
         self._mode = self._pending_mode = ""  # how the next group is read: set by the command in front of it
-        self._raised_end = -1  # where the exponent made of raised characters ends
         self.work = 0
 
     def tokens(self) -> list[str] | None:
         """Canonical tokens, or None where there are more than `MAX_TOKENS`."""
+        if len(self._source) > _MAX_CHARACTERS:
+            return None
         skip_dot = False
         for found in _TOKEN.finditer(self._source):
             self.work += 1
@@ -114,6 +121,12 @@ class Tokenizer:
                 self._number(value)
             elif kind == "letters":
                 self._letters(value)
+            elif kind == "foreign":
+                self._number(plain(value))
+            elif kind == "raised":
+                self._raised("^", value.translate(_RAISED))
+            elif kind == "lowered":
+                self._raised("_", value.translate(_LOWERED))
             elif kind == "environment":
                 self._environment(value, begins=found.group().startswith("\\begin"))
             else:
@@ -123,7 +136,7 @@ class Tokenizer:
         self._settle(self._frames[0])
         return self._out
 
-    # -- arguments ---------------------------------------------------------------------------------------------------
+    # -- arguments
 
     def _begin_atom(self) -> None:
         """An argument without braces gets them."""
@@ -148,7 +161,9 @@ class Tokenizer:
         self._end_atom()
 
     def _owe(self, command: str, count: int) -> None:
-        """A command that takes `count` arguments; where it is an argument itself its braces close after its last."""
+        """A command that takes `count` arguments; where it is an argument itself its braces close after its
+        last.
+        """
         frame = self._frames[-1]
         wrapped = bool(frame.owed)
         if wrapped:
@@ -188,19 +203,14 @@ class Tokenizer:
     def _drop_degree_or_end(self, frame: _Frame) -> None:
         """Close an argument; `^{\\circ}` is a degree sign, not an exponent."""
         out, owed = self._out, self._frames[-1].owed
-        if (
-            len(out) == frame.start + 1
-            and out[-1] == "\\circ"
-            and out[-3:-1] == ["^", "{"]
-            and not owed[-1][1]
-        ):
+        if len(out) == frame.start + 1 and out[-1] == "\\circ" and out[-3:-1] == ["^", "{"] and not owed[-1][1]:
             del out[-3:]
             owed.pop()
             self._atom("\\degree")
             return
         self._end_atom()
 
-    # -- one kind of token each --------------------------------------------------------------------------------------
+    # -- one kind of token each
 
     def _command(self, name: str) -> bool:
         """A control sequence. True where a full stop right behind it belongs to it (`\\left.`)."""
@@ -221,12 +231,7 @@ class Tokenizer:
             pass
         elif name == "\\":
             self._out.append("\\\\")
-        elif (
-            name == "circ"
-            and self._out[-1:] == ["^"]
-            and self._frames[-1].owed
-            and not self._frames[-1].owed[-1][1]
-        ):
+        elif name == "circ" and self._out[-1:] == ["^"] and self._frames[-1].owed and not self._frames[-1].owed[-1][1]:
             self._out.pop()
             self._frames[-1].owed.pop()
             self._atom("\\degree")
@@ -257,15 +262,12 @@ class Tokenizer:
         self._atom('"' + word)
 
     def _letters(self, value: str) -> None:
-        mode = self._frames[-1].mode
-        if (
-            mode == "text"
-            or value in symbols.BARE_UNITS
-            or value in symbols.BARE_NOUNS
-            or value in symbols.SCALES
-        ):
+        plain_words = self._policy.plain_words
+        if plain_words and (value in symbols.FUNCTIONS or value.lower() == "infinity"):
+            self._atom("\\infty" if value.lower() == "infinity" else "\\" + value)
+        elif self._frames[-1].mode == "text" or value in symbols.BARE_WORDS:
             self._words(value)
-        elif self._policy.plain_words and value in symbols.PLAIN_WORDS:
+        elif plain_words and value in symbols.PLAIN_WORDS:
             self._command(symbols.PLAIN_WORDS[value][1:])
         elif value in ("and", "or"):
             self._words(value)
@@ -323,7 +325,9 @@ class Tokenizer:
         self._owe(sign, 1)
 
     def _character(self, sign: str) -> None:
-        if sign.isascii():
+        if sign == "=" and self._out[-1:] in (["<"], [">"]) and not self._frames[-1].owed:
+            self._out[-1] = "\\le" if self._out[-1] == "<" else "\\ge"
+        elif sign.isascii():
             if sign.isprintable() and sign not in '$~`"':
                 self._atom(sign)
         elif sign in symbols.UNICODE:
@@ -335,29 +339,11 @@ class Tokenizer:
         elif sign in symbols.VULGAR:
             top, bottom = symbols.VULGAR[sign]
             self._atom("\\frac", "{", top, "}", "{", bottom, "}")
-        elif sign in symbols.RAISED:
-            self._raised("^", symbols.RAISED[sign])
-        elif sign in symbols.LOWERED:
-            self._raised("_", symbols.LOWERED[sign])
-        elif sign.isdecimal():
-            digit = str(unicodedata.decimal(sign))
-            if self._out and self._out[-1].isdecimal() and not self._frames[-1].owed:
-                self._out[-1] += digit
-            else:
-                self._atom(digit)
         elif unicodedata.category(sign)[0] not in "CZ":
             self._words(sign)
 
     def _raised(self, script: str, value: str) -> None:
-        """A raised or lowered character; neighbours make one exponent."""
-        out = self._out
-        if out[-1:] == ["}"] and len(out) > 3 and self._raised_end == len(out):
-            out.pop()
-            if out[-1].isdecimal() and value.isdecimal():
-                out[-1] += value
-            else:
-                out.append(value)
-            out.append("}")
-        else:
-            out.extend([script, "{", value, "}"])
-        self._raised_end = len(out)
+        """Raised or lowered characters: neighbours are one exponent, a sign in it a token of its own."""
+        self._owe(script, 1)
+        sign = [value[0]] if value[0] in "+-" else []
+        self._atom(*sign, *([value[len(sign) :]] if len(value) > len(sign) else []))
