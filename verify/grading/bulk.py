@@ -6,6 +6,7 @@ so the two agree on every
 row: a property test holds them to it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -31,6 +32,9 @@ _MEMO_GOLDS = 20_000
 _MEMO_ANSWERS = 256
 _MEMO_BYTES = 128
 _TAIL = 160
+# One call finds the last command, and what stands between its brace, if it has one, and the last brace of
+# the row.
+_LAST_BOX = re.compile(rb".*\\boxed(?:\{(.*)\})?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,33 +157,27 @@ def _grade_column(grader: Grader, texts: "pa.Array[Any]", golds: list[_Answers])
 def _boxed_codes(grader: Grader, data: memoryview, stops: list[int], golds: list[_Answers]) -> list[int]:
     """Verdicts of the rows whose last box the memo knows or a simple cut finds; -1 for every other row.
 
-    A response mostly ends soon after its box, so its last bytes are copied and searched before all of them
-    are: `bytes` has the searches that a buffer lacks. Cutting the answer at the row's last brace is a guess.
-    It is safe because a memo holds nothing but contents that the full rule extracts, balanced as the full
-    rule balances: such a content with a brace behind it is extracted again.
+    A response mostly ends soon after its box, so its last bytes are looked at before all of them are.
+    Cutting the answer at the row's last brace is a guess. It is safe because a memo holds nothing but
+    contents that the full rule extracts, balanced as the full rule balances: such a content with a brace
+    behind it is extracted again.
     """
     codes: list[int] = []
-    append = codes.append
+    append, match = codes.append, _LAST_BOX.match
     start = stops[0]
     for stop, known in zip(stops[1:], golds, strict=True):
         low = stop - _TAIL
-        text = data[low if low > start else start : stop].tobytes()
-        at = text.rfind(b"\\boxed") + 7
-        if at == 6 and low > start:
-            text = data[start:stop].tobytes()
-            at = text.rfind(b"\\boxed") + 7
+        found = match(data, low if low > start else start, stop)
+        code = known.get(found[1]) if found is not None else None
+        append(_code_of_row(grader, data[start:stop].tobytes(), known) if code is None else code)
         start = stop
-        # A slice, not an index: the command may be the last thing in the text.
-        if at > 6 and text[at - 1 : at] == b"{":
-            close = text.rfind(b"}")
-            code = known.get(text[at:close]) if close > at else None
-            append(_code_of_box(grader, text, at, known) if code is None else code)
-        else:
-            append(-1)
     return codes
 
 
-def _code_of_box(grader: Grader, text: bytes, at: int, known: _Answers) -> int:
+def _code_of_row(grader: Grader, text: bytes, known: _Answers) -> int:
+    at = text.rfind(b"\\boxed") + 7
+    if at < 7 or text[at - 1 : at] != b"{":
+        return -1
     close = _close(text, at, len(text))
     if close <= at:
         return -1

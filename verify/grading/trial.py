@@ -27,7 +27,7 @@ from verify.grading.worker import write_frame
 
 _STARTING_S = 60.0
 #: Calls spent on shortening one counterexample; slow graders must not turn a trial into an afternoon.
-_SHRINKING_CALLS = 300
+_SHRINKING_CALLS = 80
 #: Calls of one property that may hang or kill the grader before the rest of the property is left out.
 _DEAD_CALLS = 2
 
