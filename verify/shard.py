@@ -22,6 +22,9 @@ from verify.partial import (
 )
 from verify.release import Release, Shard, dataset_of, replicate_of
 
+Votes = dict[tuple[str, bool], int]
+"""(normal form of an answer, whether it is right) → its vote class in the record."""
+
 MEMO_ENTRIES, MEMO_LENGTH = 100_000, 200
 """Bounds of what a shard remembers of answers that it has graded."""
 
@@ -56,7 +59,7 @@ class _ShardReader:
     parts: list[Partial] = field(default_factory=list)
     record_rows: list[tuple[object, ...]] = field(default_factory=list)
     answer_rows: list[tuple[object, ...]] = field(default_factory=list)
-    memo: dict[tuple[str, str | None], tuple[Grade, int, object]] = field(default_factory=dict)
+    memo: dict[tuple[str, str | None], tuple[Grade, int, str]] = field(default_factory=dict)
 
     def tally(self, check: str) -> Tally:
         key = (check, self.shard.cell)
@@ -196,15 +199,13 @@ class _ShardReader:
                 self.check("repeated-samples", record, line, repeat)
                 seen.add(text)
 
-    def grade_answers(
-        self, record: Record, line: int, answers: list[Generation], gold: str | None
-    ) -> dict[object, int]:
-        """Append a row an answer; returns the vote class of every normal form seen."""
+    def grade_answers(self, record: Record, line: int, answers: list[Generation], gold: str | None) -> Votes:
+        """Append a row an answer; returns the vote classes seen."""
         grader = self.grading.grader
-        votes: dict[object, int] = {}
+        votes: Votes = {}
         claimed_votes: dict[str, int] = {}
         for generation in answers:
-            grade, vote, leniency = Grade.MISSING, NONE, 0
+            grade, vote, leniency, form = Grade.MISSING, NONE, 0, ""
             if generation.error is None and generation.text is None and generation.text_sha256 is not None:
                 grade = Grade.UNKNOWN
             elif generation.error is None and generation.text is not None:
@@ -213,16 +214,19 @@ class _ShardReader:
                     grade = Grade.UNPARSED if gold is not None else Grade.UNKNOWN
                 else:
                     grade, leniency, form = self.graded(extraction.answer, gold)
-                    vote = votes.setdefault(form, len(votes))
                 if self.grading.judge is not None:
                     where = f"{self.shard.file}, line {line}, generation {generation.index}"
                     grade, leniency = judged(self.grading.judge, generation.text, gold, where), 0
+                if extraction is not None:
+                    # A grader may tell apart what votes together (5 cm and 5 m against a gold of 5 m): a class of
+                    # votes is right or wrong as a whole.
+                    vote = votes.setdefault((form, grade == Grade.CORRECT), len(votes))
             claim = generation.claimed
             if claim is not None and claim.answer is not None and vote != NONE:
                 problem = (
                     f"generation {generation.index}: the runner read {claim.answer[:60]!r}, we read another answer."
                 )
-                same = self.vote_of_claim(claim.answer, votes) == vote
+                same = form in self.forms_of_claim(claim.answer)
                 self.check("claimed-answers", record, line, None if same else problem)
             flag = NONE if claim is None or claim.correct is None else int(claim.correct)
             claimed_vote = (
@@ -250,7 +254,7 @@ class _ShardReader:
                 self.check("claimed-grades", record, line, problem if flag != (grade == Grade.CORRECT) else None)
         return votes
 
-    def graded(self, answer: str, gold: str | None) -> tuple[Grade, int, object]:
+    def graded(self, answer: str, gold: str | None) -> tuple[Grade, int, str]:
         """Grade, leniency bits and vote key of an answer; samples repeat each other's answers, so they are kept."""
         found = self.memo.get((answer, gold))
         if found is None:
@@ -259,16 +263,17 @@ class _ShardReader:
                 self.memo[answer, gold] = found
         return found
 
-    def vote_of_claim(self, answer: str, votes: dict[object, int]) -> int:
-        """Vote class of the runner's answer: one of ours, or a new one.
-
-        A runner may keep its answer as the bare value or as the sentence that states it; either reading will do.
-        """
+    def forms_of_claim(self, answer: str) -> list[str]:
+        """Normal forms of the runner's answer: as the bare value, and as the sentence that states it."""
         grader = self.grading.grader
-        form = grader.normal_form(answer)
-        if form not in votes and (extraction := grader.extract(answer)) is not None:
-            form = grader.normal_form(extraction.answer)
-        return votes.get(form, len(votes))
+        extraction = grader.extract(answer)
+        forms = [grader.normal_form(answer)]
+        return forms if extraction is None else [*forms, grader.normal_form(extraction.answer)]
+
+    def vote_of_claim(self, answer: str, votes: Votes) -> int:
+        """Vote class of the runner's answer: one of ours, or a new one."""
+        keys = [(form, right) for form in self.forms_of_claim(answer) for right in (True, False)]
+        return next((votes[key] for key in keys if key in votes), len(votes))
 
     def pick(self, record: Record, line: int, generations: list[Generation], answers: list[Generation]) -> int:
         """Position among `answers` of the selected one, by the declared source; NONE where it cannot be read."""

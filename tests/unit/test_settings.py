@@ -259,3 +259,18 @@ def test_sign_tests_state_their_side(tmp_path: Path) -> None:
         f'{cell}, statistic="cluster_sign_test_p", value="0.5", parameters={{alternative="less"}}',
     )
     assert [verdict for verdict, _ in found] == ["confirmed", "confirmed", "refuted", "confirmed"]
+
+
+def test_answers_that_only_the_gold_tells_apart_do_not_stop_the_comparison(tmp_path: Path) -> None:
+    # "5 cm" and "5 m" are one normal form, and only one of them is right against "5 m".
+    texts = ["\\boxed{5 \\text{ cm}}", "\\boxed{5 \\text{ m}}", "\\boxed{5 \\text{ m}}", "\\boxed{7 \\text{ m}}"]
+    pools = [
+        record(POOL.id, f"q{i}", [sample(j, text, completion_tokens=10) for j, text in enumerate(texts)])
+        for i in range(2)
+    ]
+    methods = [record(METHOD.id, f"q{i}", [sample(0, texts[1], completion_tokens=20)]) for i in range(2)]
+    root = write_release(tmp_path / "r", [POOL, METHOD], ["5 \\text{ m}"] * 2, pools + methods, policy="math")
+    (row,) = verify_release(root).report.equal_cost
+    assert row.accuracy == 1.0
+    # Two samples: both 5 m (1 of 6 pairs) wins, every pair with one 5 m ties (4 of 6), else lost.
+    assert row.baseline == pytest.approx(1 / 6 + 4 / 6 / 2)
