@@ -14,6 +14,11 @@ x=5 | 5
 \textbf{(C)} | C
 \left\{1,2\right\} | \{2,1\}
 2\sqrt 5 | 2\sqrt{5}
+\sqrt[3]{8} | 2
+\sqrt[3]{-27} | -3
+\sqrt[4]{\frac{16}{81}} | \frac23
+2\sqrt[3]{8} | 4
+8^{1/3} | 2
 \sqrt\frac12 | \sqrt{\frac{1}{2}}
 \frac{\sqrt3}3 | \dfrac{\sqrt{3}}{3}
 50 \% | 50
@@ -49,6 +54,9 @@ UNEQUAL = r"""
 (1,234) | 1234
 A\leftarrow B | A\rightarrow B
 \sqrt[3]{2} | \sqrt{2}
+\sqrt[3]{9} | 3
+\sqrt[4]{-16} | 2
+\sqrt[3]{8} | \sqrt{8}
 \sqrt[3]{2} | 3\sqrt{2}
 5\text{ cm} | 5\text{ m}
 20^\circ C | 20^\circ F

@@ -13,6 +13,7 @@ MAX_DIGITS = 400
 #: No value computed here has a numerator or denominator of more bits.
 MAX_BITS = 4096
 _MAX_DEPTH = 40
+_MAX_INDEX = 20
 _PRODUCT = {"*", "\\times", "\\cdot"}
 _QUOTIENT = {"/", "\\div"}
 # 40 digits, for the option that computes irrational values.
@@ -33,6 +34,18 @@ def numeral(token: str) -> str | None:
         return None
     whole, decimals = whole.lstrip("0") or "0", decimals.rstrip("0")
     return f"{whole}.{decimals}" if point and decimals else whole
+
+
+def _whole_root(value: int, index: int) -> int | None:
+    """The whole number whose power `index` is `value`, or None. `value` has at most `MAX_BITS` bits."""
+    low, high = 0, 1 << (value.bit_length() // index + 1)
+    while low < high:
+        middle = (low + high) // 2
+        if middle**index < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low**index == value else None
 
 
 def _exact(token: str) -> Fraction:
@@ -152,9 +165,9 @@ class Arithmetic:
         return Fraction(value ** int(exponent))
 
     def _root_power(self, value: Fraction, exponent: Fraction) -> Fraction:
-        if exponent != Fraction(1, 2):
+        if exponent.numerator != 1:
             raise _NotANumberError
-        return self._square_root(value)
+        return self._root(value, exponent.denominator)
 
     def _braced(self) -> Fraction:
         self._take("{")
@@ -176,7 +189,8 @@ class Arithmetic:
         if token == "\\sqrt":
             self._computes()
             self._at += 1
-            return self._square_root(self._braced())
+            index = self._root_index()
+            return self._root(self._braced(), index)
         if token == "\\pi" and self._approximate:
             self._at += 1
             self.exact = False
@@ -207,6 +221,26 @@ class Arithmetic:
             raise _NotANumberError
         self._at += length
         return numerator / denominator
+
+    def _root_index(self) -> int:
+        """The index of `\\sqrt[3]{8}`, which the tokenizer puts between `{[` and `]}`; 2 where there is none."""
+        group = self._tokens[self._at : self._at + 3]
+        if group[:1] != ["{["]:
+            return 2
+        if len(group) < 3 or group[2] != "]}" or not group[1].isdecimal() or len(group[1]) > 2:
+            raise _NotANumberError
+        self._at += 3
+        return int(group[1])
+
+    def _root(self, value: Fraction, index: int) -> Fraction:
+        if index == 2:
+            return self._square_root(value)
+        if not 3 <= index <= _MAX_INDEX or (value < 0 and index % 2 == 0):
+            raise _NotANumberError
+        top, bottom = (_whole_root(part, index) for part in (abs(value.numerator), value.denominator))
+        if top is None or bottom is None:
+            raise _NotANumberError
+        return Fraction(top if value >= 0 else -top, bottom)
 
     def _square_root(self, value: Fraction) -> Fraction:
         if value < 0:
