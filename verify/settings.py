@@ -109,7 +109,7 @@ class Study:
         self._pools = {setting_of(name): data for name, data in self.cells.items() if data.cell.pool}
         self._parameters = {model.id: model.parameters for model in manifest.models}
         self._curves: dict[tuple[str, CurveTies], _PoolCurve | str] = {}
-        self._methods: dict[tuple[str, CurveTies, str], MethodComparison | str] = {}
+        self._compared: dict[tuple[str, CurveTies, str], dict[str, MethodComparison | str]] = {}
 
     def methods(self) -> list[str]:
         """Ids of the cells that are compared with a pool, in the order of the manifest."""
@@ -136,11 +136,13 @@ class Study:
             return curve
         if self.cells[cell].cell.pool:
             return "the pool is the baseline and is not compared with itself"
-        key = (cell, curve.curve.ties, subset)
-        if key not in self._methods:
+        key = (setting_of(cell), curve.curve.ties, subset)
+        if key not in self._compared:
             kept = self.questions_in(setting_of(cell), subset)
-            self._methods[key] = kept if isinstance(kept, str) else self._compare(self.cells[cell], curve, kept)
-        return self._methods[key]
+            if isinstance(kept, str):
+                return kept
+            self._compared[key] = self._compare_setting(setting_of(cell), curve, kept)
+        return self._compared[key][cell]
 
     def questions_in(self, setting: str, subset: str) -> frozenset[str] | str | None:
         """Ids of the questions of a subset; None = all; a string says why there is no such subset."""
@@ -244,7 +246,43 @@ class Study:
         # A fresh generator each time: a result must not depend on what was asked before it.
         return np.random.default_rng(self.inference.seed)
 
-    def _compare(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> MethodComparison | str:
+    def _compare_setting(
+        self, setting: str, curve: "_PoolCurve", kept: frozenset[str] | None
+    ) -> dict[str, MethodComparison | str]:
+        """Every method of a setting; those over the same questions are resampled together, which is also quickest."""
+        found: dict[str, MethodComparison | str] = {}
+        groups: dict[bytes, list[_Paired]] = {}
+        for name in self.methods():
+            if setting_of(name) == setting:
+                item = self._paired(self.cells[name], curve, kept)
+                if isinstance(item, str):
+                    found[name] = item
+                else:
+                    groups.setdefault(item.rows.tobytes(), []).append(item)
+        for group in groups.values():
+            rows = group[0].rows
+            try:
+                equal = bootstrap_at_equal_cost(
+                    curve.curve.sizes,
+                    curve.costs[rows],
+                    curve.curve.accuracy[rows],
+                    np.stack([item.spent for item in group], axis=1),
+                    np.stack([item.credit for item in group], axis=1),
+                    rng=self._rng(),
+                    resamples=self.inference.resamples,
+                )
+            except ValueError as error:
+                found |= {item.data.cell.id: str(error) for item in group}
+                continue
+            results = equal.comparisons()
+            found |= {
+                item.data.cell.id: _one(equal, results[column], column, item, curve)
+                for column, item in enumerate(group)
+            }
+        return found
+
+    def _paired(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> "_Paired | str":
+        """Credits and costs of a method over the questions that the pool knows too, or why there are too few."""
         outcomes = decide(data, our_answers(data))
         spent = by_question(data, self.inference.spending, self._size_of(data))
         if isinstance(spent, str):
@@ -257,25 +295,23 @@ class Study:
             known, expected = known & inside, int(inside.sum())
         if known.sum() < 2:
             return "fewer than two questions are known in both the cell and the pool, with their costs"
-        rows = places[known]
         credit = np.where(
             outcomes.tied[known] > 1,
             outcomes.right[known] / outcomes.tied[known],
             outcomes.grade[known] == Grade.CORRECT,
         )
-        try:
-            equal = bootstrap_at_equal_cost(
-                curve.curve.sizes,
-                curve.costs[rows],
-                curve.curve.accuracy[rows],
-                spent[known],
-                credit,
-                rng=self._rng(),
-                resamples=self.inference.resamples,
-            )
-        except ValueError as error:
-            return str(error)
-        return _one(equal, data, curve, known, expected, float(credit.mean()), float(spent[known].mean()))
+        return _Paired(data, places[known], credit, spent[known], expected)
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """One method over the questions that both sides know: `rows` of the curve, and per question credit and cost."""
+
+    data: CellData
+    rows: NDArray[np.int64]
+    credit: Floats
+    spent: Floats
+    expected: int
 
 
 @dataclass(frozen=True)
@@ -332,29 +368,23 @@ def _pool_curve(data: CellData, ties: CurveTies, spending: Spending, parameters:
 
 
 def _one(
-    equal: EqualCost,
-    data: CellData,
-    curve: _PoolCurve,
-    known: NDArray[np.bool_],
-    expected: int,
-    accuracy: float,
-    cost: float,
+    equal: EqualCost, result: Comparison | Unverifiable, column: int, item: _Paired, curve: _PoolCurve
 ) -> MethodComparison | str:
-    (result,), (point,) = equal.comparisons(), equal.points
+    point = equal.points[column]
     if isinstance(result, Unverifiable):
         return result.reason
     if isinstance(point, Unverifiable):
         return point.reason
     return MethodComparison(
-        data,
-        tuple(name for name, there in zip(data.question_ids, known, strict=True) if there),
-        expected,
-        accuracy,
-        cost,
+        item.data,
+        tuple(curve.questions[row] for row in item.rows),
+        item.expected,
+        float(item.credit.mean()),
+        float(item.spent.mean()),
         point,
         curve.curve,
         result,
-        equal.replicates.values[:, 0],
+        equal.replicates.values[:, equal.columns.index(column)],
     )
 
 

@@ -61,6 +61,8 @@ class _ShardReader:
     answer_rows: list[tuple[object, ...]] = field(default_factory=list)
     memo: dict[tuple[str, str | None], tuple[Grade, int, str]] = field(default_factory=dict)
 
+    claim_memo: dict[str, list[str]] = field(default_factory=dict)
+
     def tally(self, check: str) -> Tally:
         key = (check, self.shard.cell)
         if key not in self.tallies:
@@ -265,10 +267,16 @@ class _ShardReader:
 
     def forms_of_claim(self, answer: str) -> list[str]:
         """Normal forms of the runner's answer: as the bare value, and as the sentence that states it."""
-        grader = self.grading.grader
-        extraction = grader.extract(answer)
-        forms = [grader.normal_form(answer)]
-        return forms if extraction is None else [*forms, grader.normal_form(extraction.answer)]
+        forms = self.claim_memo.get(answer)
+        if forms is None:
+            grader = self.grading.grader
+            extraction = grader.extract(answer)
+            forms = [grader.normal_form(answer)]
+            if extraction is not None:
+                forms.append(grader.normal_form(extraction.answer))
+            if len(self.claim_memo) < MEMO_ENTRIES and len(answer) <= MEMO_LENGTH:
+                self.claim_memo[answer] = forms
+        return forms
 
     def vote_of_claim(self, answer: str, votes: Votes) -> int:
         """Vote class of the runner's answer: one of ours, or a new one."""
