@@ -183,6 +183,25 @@ def _open(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def _converted_row(row: object, kind: type[T]) -> T:
+    """A row as a `kind`; where that fails, with whole floats as integers: a column with gaps is float in pandas."""
+    try:
+        return convert(row, kind)
+    except ValueError as error:
+        try:
+            return convert(_whole_numbers(row), kind)
+        except ValueError:
+            raise error from None
+
+
+def _whole_numbers(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _read_parquet(path: Path, kind: type[T], limits: Limits) -> Iterator[Line[T] | Problem]:
     # Arrow takes a third of a second to import: whoever reads JSONL only does not wait for it.
     import pyarrow as pa
@@ -202,7 +221,7 @@ def _read_parquet(path: Path, kind: type[T], limits: Limits) -> Iterator[Line[T]
                     if isinstance(row.get("extra"), str):
                         row["extra"] = json.loads(row["extra"])
                     try:
-                        yield Line(number, convert(row, kind))
+                        yield Line(number, _converted_row(row, kind))
                     except ValueError as error:
                         yield Problem(number, f"{error}.")
     except (pa.ArrowException, ValueError) as error:

@@ -14,6 +14,8 @@ from schemas.record import Question
 from schemas.report import Finding, RecordRef
 from verify.findings import counted, refuted, warning
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 @dataclass(frozen=True)
 class Questions:
@@ -185,6 +187,15 @@ def _read_questions(root: Path, dataset: Dataset, limits: Limits) -> tuple[Quest
     return Questions(dataset, tuple(items), row), findings
 
 
+def _is_pointer(path: Path) -> bool:
+    """Whether a clone without Git LFS left its note in the place of the file: the reader's gap, not the author's."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_POINTER)) == _POINTER
+    except OSError:
+        return False
+
+
 def _list_shards(root: Path, manifest: Manifest) -> tuple[tuple[Shard, ...], list[Finding]]:
     number = {cell.id: index for index, cell in enumerate(manifest.cells)}
     shards: list[Shard] = []
@@ -203,6 +214,8 @@ def _list_shards(root: Path, manifest: Manifest) -> tuple[tuple[Shard, ...], lis
             unread.append(RecordRef(file=file, note="not named part-*.jsonl, .jsonl.gz, .jsonl.zst or .parquet."))
         elif cell_id not in number:
             unexpected.setdefault(cell_id, []).append(RecordRef(file=file))
+        elif _is_pointer(path):
+            raise ReleaseError(f"{file} is a Git LFS pointer, not the file itself; run `git lfs pull` in the release.")
         else:
             shards.append(Shard(len(shards), file, path, number[cell_id]))
     for cell_id, files in unexpected.items():

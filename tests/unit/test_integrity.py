@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from support import record, sample, write_release
 
+from schemas.errors import ReleaseError
 from schemas.manifest import Cell
 from schemas.record import Record, RecordClaim
 from schemas.report import Finding
+from schemas.writing import write_lines, write_sums
 from verify import verify_release
 
 CELL = Cell(id="m/d/x", decision_rule="only")
@@ -49,8 +51,6 @@ def test_nothing_is_found_in_a_good_record(tmp_path: Path) -> None:
 def test_each_fault_is_found_and_located(tmp_path: Path, bad: Record, check: str, words: str) -> None:
     if bad.cell != CELL.id:
         root = write_release(tmp_path / "r", [CELL], ["5"], [])
-        from schemas.writing import write_lines, write_sums
-
         write_lines(root / "generations" / CELL.id / "part-0.jsonl", [bad])
         write_sums(root)
         found = {f.check: f for f in verify_release(root).report.findings if f.verdict != "confirmed"}
@@ -112,3 +112,49 @@ def test_links_out_of_the_release_are_never_followed(tmp_path: Path) -> None:
     assert unread.records_total == 2
     assert all("link" in (ref.note or "") for ref in unread.records)
     assert "not for you" not in str(report)
+
+
+def test_a_pointer_in_the_place_of_a_file_is_not_blamed_on_the_author(tmp_path: Path) -> None:
+    root = write_release(tmp_path / "r", [CELL], ["5"], [GOOD])
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"
+    (root / "generations" / CELL.id / "part-0.jsonl").write_text(pointer)
+    with pytest.raises(ReleaseError, match="Git LFS pointer"):
+        verify_release(root)
+
+
+def test_sums_that_list_themselves_are_not_held_against_the_release(tmp_path: Path) -> None:
+    root = write_release(tmp_path / "r", [CELL], ["5"], [GOOD])
+    path = root / "SHA256SUMS"
+    path.write_text("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  SHA256SUMS\n" + path.read_text())
+    assert verify_release(root).report.verdict == "confirmed"
+
+
+def test_a_release_without_sums_is_confirmed_with_a_note(tmp_path: Path) -> None:
+    root = write_release(tmp_path / "r", [CELL], ["5"], [GOOD])
+    (root / "SHA256SUMS").unlink()
+    report = verify_release(root).report
+    assert report.verdict == "confirmed"
+    assert [f.severity for f in report.findings if f.check == "checksums"] == ["note"]
+
+
+def test_parquet_as_pandas_writes_it_is_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    root = write_release(tmp_path / "r", [CELL], ["5"], [])
+    folder = root / "generations" / CELL.id
+    (folder / "part-0.jsonl").unlink()
+    # Whole numbers in a float column and missing ones as null: what a column with gaps becomes in pandas.
+    generation = {
+        "role": "sample",
+        "index": 0.0,
+        "completion_tokens": 31.0,
+        "prompt_tokens": None,
+        "text": "\\boxed{5}",
+    }
+    row = {"cell": CELL.id, "question_id": "q0", "status": "ok", "replicate": 0.0, "generations": [generation]}
+    pq.write_table(pa.Table.from_pylist([row]), folder / "part-0.parquet")
+    write_sums(root)
+    report = verify_release(root).report
+    assert report.verdict == "confirmed"
+    assert [e.value for e in report.estimates if e.statistic == "mean_completion_tokens"] == [31.0]
