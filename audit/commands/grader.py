@@ -24,7 +24,7 @@ def grader() -> None:
 @click.argument("target")
 @click.option("--policy", type=click.Choice(sorted(POLICIES)), default="math", show_default=True)
 @click.option("--golds", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="JSONL or one gold a line.")
-@click.option("--max-examples", type=click.IntRange(1), default=100, show_default=True, help="Probes per property.")
+@click.option("--max-examples", type=click.IntRange(1), default=30, show_default=True, help="Probes per property.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is random.")
 @click.option("--call-seconds", type=click.FloatRange(0.01), default=1.0, show_default=True, help="Limit of one call.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
