@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import cast
 
 from msgspec.structs import replace
@@ -66,11 +67,20 @@ def grade_answer(grading: DatasetGrading, answer: str, gold: str | None) -> tupl
         return Grade.UNKNOWN, 0
     if grading.grader.matches(answer, gold):
         return Grade.CORRECT, 0
+    if not _near(grading.grader.form(answer).value, grading.grader.form(grading.grader.bare_gold(gold)).value):
+        return Grade.INCORRECT, 0
     bits = 0
     for position, grader in enumerate(grading.lenient):
         if grader.matches(answer, gold):
             bits |= 1 << position
     return Grade.INCORRECT, bits
+
+
+def _near(ours: Fraction | None, gold: Fraction | None) -> bool:
+    """Whether a lenient grader could accept what ours did not: numbers that nearly agree, at once or times 100."""
+    if ours is None or gold is None:
+        return False
+    return any(1000 * abs(a - b) <= abs(b) for a, b in ((ours, gold), (100 * ours, gold), (ours, 100 * gold)))
 
 
 def _declared(name: str, dataset: str) -> Policy:
