@@ -16,11 +16,23 @@ from verify.release import method_of, setting_of
 from verify.settings import ALL, MethodComparison, Study
 from verify.statistics.multiplicity import holm
 from verify.statistics.sign import Alternative, cluster_sign_test, sign_test
-from verify.statistics.tolerance import curve_error_at_cost, normal_tolerance, p_value_tolerance
+from verify.statistics.tolerance import p_value_tolerance
 
 MEMBERS = ("family", "methods")
 """Which comparisons are meant: a family (`all`, `setting` or a declared one), and of these only some methods."""
 ALPHA = 0.05
+DRAWS, RESAMPLES = 200, 10_000
+"""What a claim is taken to rest on where it does not say: the numbers of SMRL."""
+
+
+def draws_of(parameters: Parameters) -> int:
+    """Draws a point of the curve; 0 = computed exactly."""
+    return int(parameters.get("draws", DRAWS))
+
+
+def resamples_of(parameters: Parameters) -> int:
+    """Resamples of the bootstrap."""
+    return int(parameters.get("resamples", RESAMPLES))
 
 
 def comparison_count(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
@@ -93,17 +105,10 @@ def _compared(study: Study, cell: str, parameters: Parameters) -> dict[str, Meth
     return known
 
 
-def _reach(found: MethodComparison, parameters: Parameters) -> float:
-    draws = int(parameters.get("draws", 200))
-    if draws == 0:
-        return 0.0
-    return normal_tolerance(0.0, curve_error_at_cost(found.curve, found.point, draws)).high
-
-
 def _negatives(found: list[MethodComparison], parameters: Parameters) -> tuple[int, int, int]:
     """Least, ours and greatest number of negative differences."""
     differences = [item.result.estimate for item in found]
-    reaches = [_reach(item, parameters) for item in found]
+    reaches = [item.curve_reach(draws_of(parameters)) for item in found]
     surely = sum(d < -reach for d, reach in zip(differences, reaches, strict=True))
     perhaps = sum(d < reach for d, reach in zip(differences, reaches, strict=True))
     return surely, sum(d < 0 for d in differences), perhaps
@@ -114,7 +119,7 @@ def _sign_range(
 ) -> Value:
     """The p-value of our signs, and the range over the signs that draws could have turned, all of them together."""
     differences = np.array([item.result.estimate for item in found.values()])
-    reaches = np.array([_reach(item, parameters) for item in found.values()])
+    reaches = np.array([item.curve_reach(draws_of(parameters)) for item in found.values()])
     open_ = np.abs(differences) < reaches
     values = [test(list(differences))]
     turned = differences.copy()
@@ -135,7 +140,7 @@ def _significant(study: Study, cell: str, parameters: Parameters, sign: int) -> 
     if isinstance(found, Unavailable):
         return found
     correction = str(parameters.get("correction", "setting"))
-    resamples = int(parameters.get("resamples", 10_000))
+    resamples = resamples_of(parameters)
     names = list(found)
     families = {
         "setting": [setting_of(name) for name in names],
@@ -143,7 +148,7 @@ def _significant(study: Study, cell: str, parameters: Parameters, sign: int) -> 
         "none": names,
     }[correction]
     ranges = [
-        p_value_tolerance(item.replicates, claimed_resamples=resamples, shift=_reach(item, parameters))
+        p_value_tolerance(item.replicates, claimed_resamples=resamples, shift=item.curve_reach(draws_of(parameters)))
         for item in found.values()
     ]
     pointing = np.array([np.sign(item.result.estimate) == sign for item in found.values()])

@@ -13,6 +13,7 @@ import numpy as np
 
 from schemas.manifest import TieRule
 from verify import across
+from verify.across import draws_of, resamples_of
 from verify.estimates import EstimateUnit, Parameters, Unavailable, Value
 from verify.settings import ALL, GreedyComparison, JudgeComparison, MethodComparison, Study
 from verify.statistics.bootstrap import Comparison
@@ -22,14 +23,11 @@ from verify.statistics.tolerance import (
     CONFIDENCE,
     Tolerance,
     curve_error,
-    curve_error_at_cost,
     normal_tolerance,
     p_value_tolerance,
     percentile_tolerance,
 )
 
-DRAWS, RESAMPLES = 200, 10_000
-"""What a claim is taken to have used where it does not say: the numbers of SMRL."""
 Comparable = MethodComparison | JudgeComparison | GreedyComparison
 Infer = Callable[[Study, str, Parameters], "Value | Unavailable"]
 
@@ -44,14 +42,6 @@ def _value(value: float, low: float, high: float, n: int, total: int, chance: st
         chance=chance,
         exact=exact,
     )
-
-
-def _draws(parameters: Parameters) -> int:
-    return int(parameters.get("draws", DRAWS))
-
-
-def _resamples(parameters: Parameters) -> int:
-    return int(parameters.get("resamples", RESAMPLES))
 
 
 def _ties(parameters: Parameters) -> TieRule | None:
@@ -71,7 +61,7 @@ def _sc_accuracy(study: Study, cell: str, parameters: Parameters) -> Value | Una
     at = curve.curve.sizes.index(k)
     value = float(curve.curve.mean_accuracy[at])
     n = len(curve.questions)
-    draws = _draws(parameters)
+    draws = draws_of(parameters)
     if draws == 0:
         return _value(value, value, value, n, data.n, "", value)
     reach = normal_tolerance(value, float(curve_error(curve.curve, draws)[at]))
@@ -83,19 +73,11 @@ def _method(study: Study, cell: str, parameters: Parameters) -> MethodComparison
     return Unavailable(f"{found}.") if isinstance(found, str) else found
 
 
-def _curve_reach(found: MethodComparison, parameters: Parameters) -> float:
-    """How far the curve read at the method's cost may be off when it was drawn, not computed."""
-    draws = _draws(parameters)
-    if draws == 0:
-        return 0.0
-    return normal_tolerance(0.0, curve_error_at_cost(found.curve, found.point, draws)).high
-
-
 def _sc_accuracy_at_cost(study: Study, cell: str, parameters: Parameters) -> Value | Unavailable:
     found = _method(study, cell, parameters)
     if isinstance(found, Unavailable):
         return found
-    value, reach = found.point.accuracy, _curve_reach(found, parameters)
+    value, reach = found.point.accuracy, found.curve_reach(draws_of(parameters))
     return _value(value, value - reach, value + reach, found.n, found.expected, _chance(parameters, curve=True), value)
 
 
@@ -103,7 +85,7 @@ def _difference_at_cost(study: Study, cell: str, parameters: Parameters) -> Valu
     found = _method(study, cell, parameters)
     if isinstance(found, Unavailable):
         return found
-    value, reach = found.result.estimate, _curve_reach(found, parameters)
+    value, reach = found.result.estimate, found.curve_reach(draws_of(parameters))
     return _value(value, value - reach, value + reach, found.n, found.expected, _chance(parameters, curve=True), value)
 
 
@@ -114,7 +96,7 @@ def _compared(study: Study, cell: str, parameters: Parameters) -> tuple[Comparab
         other = study.judge(cell) if of == "judge_minus_majority" else study.greedy(cell)
         return Unavailable(f"{other}.") if isinstance(other, str) else (other, 0.0)
     found = _method(study, cell, parameters)
-    return found if isinstance(found, Unavailable) else (found, _curve_reach(found, parameters))
+    return found if isinstance(found, Unavailable) else (found, found.curve_reach(draws_of(parameters)))
 
 
 def _end(level: float, side: str) -> Infer:
@@ -126,7 +108,7 @@ def _end(level: float, side: str) -> Infer:
         interval = found.result.percentile
         if isinstance(interval, NoInterval):
             return Unavailable(f"{interval.reason}.")
-        reach = percentile_tolerance(found.replicates, level, claimed_resamples=_resamples(parameters), shift=shift)
+        reach = percentile_tolerance(found.replicates, level, claimed_resamples=resamples_of(parameters), shift=shift)
         if isinstance(reach, Unverifiable):
             return Unavailable(f"{reach.reason}.")
         value = getattr(interval, side)
@@ -139,7 +121,7 @@ def _end(level: float, side: str) -> Infer:
 def _p_reach(found: Comparable, shift: float, parameters: Parameters) -> Tolerance:
     """Either rule, with the two + 1 or without: printed p-values seldom say which (STATISTICS 2)."""
     ranges = [
-        p_value_tolerance(found.replicates, claimed_resamples=_resamples(parameters), plus_one=one, shift=shift)
+        p_value_tolerance(found.replicates, claimed_resamples=resamples_of(parameters), plus_one=one, shift=shift)
         for one in (True, False)
     ]
     return Tolerance(min(r.low for r in ranges), max(r.high for r in ranges), CONFIDENCE)
@@ -179,7 +161,7 @@ def _p_holm(study: Study, cell: str, parameters: Parameters) -> Value | Unavaila
         return Unavailable(f"a member of the family has no p-value ({reasons[0]}).")
     comparisons = [item for _, item in found if not isinstance(item, str)]
     # Holm's p grows with every raw p, so the ends of the raw ranges give the ends of the adjusted one.
-    ranges = [_p_reach(item, _curve_reach(item, parameters), parameters) for item in comparisons]
+    ranges = [_p_reach(item, item.curve_reach(draws_of(parameters)), parameters) for item in comparisons]
     at = members.index(cell)
     value, low, high = (
         float(holm(np.array(raw)).adjusted[at])
@@ -214,7 +196,7 @@ def _sc_tokens(study: Study, cell: str, parameters: Parameters) -> Value | Unava
     if k not in sizes:
         return Unavailable(f"the curve is known at {', '.join(map(str, sizes))} samples, not at {k}.")
     value = float(curve.costs[:, sizes.index(k)].mean())
-    draws = _draws(parameters)
+    draws = draws_of(parameters)
     variance = curve.curve.cost_variance[:, sizes.index(k)].sum() / max(draws, 1)
     reach = normal_tolerance(value, float(np.sqrt(variance)) / len(curve.questions)) if draws else None
     low, high = (value, value) if reach is None else (reach.low, reach.high)
@@ -231,8 +213,8 @@ def _complete_case_n(study: Study, cell: str, parameters: Parameters) -> Value |
 
 
 def _chance(parameters: Parameters, *, curve: bool) -> str:
-    resamples = f"{_resamples(parameters):,} resamples"
-    return f"{_draws(parameters)} draws a question, {resamples}" if curve and _draws(parameters) else resamples
+    resamples = f"{resamples_of(parameters):,} resamples"
+    return f"{draws_of(parameters)} draws a question, {resamples}" if curve and draws_of(parameters) else resamples
 
 
 def judged_interval(result: Comparison, p_holm: float | None) -> str:

@@ -23,6 +23,7 @@ from verify.statistics.outcome import Unverifiable
 from verify.statistics.pool import Pool
 from verify.statistics.pool import TieRule as CurveTies
 from verify.statistics.pool import UnparsedPolicy as CurveUnparsed
+from verify.statistics.tolerance import curve_error_at_cost, normal_tolerance
 
 GRID = (1, 2, 3, 4, 6, 8, 12, 16)
 """Sizes that SMRL's curve is known at (2.4); between them it is interpolated."""
@@ -66,6 +67,12 @@ class MethodComparison:
     def n(self) -> int:
         """Number of questions compared."""
         return len(self.questions)
+
+    def curve_reach(self, draws: int) -> float:
+        """How far the baseline may be off where it was drawn `draws` times a question and not computed (0)."""
+        if draws == 0:
+            return 0.0
+        return normal_tolerance(0.0, curve_error_at_cost(self.curve, self.point, draws)).high
 
 
 @dataclass(frozen=True)
