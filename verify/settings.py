@@ -116,6 +116,7 @@ class Study:
         self._pools = {setting_of(name): data for name, data in self.cells.items() if data.cell.pool}
         self._parameters = {model.id: model.parameters for model in manifest.models}
         self._curves: dict[tuple[str, CurveTies], _PoolCurve | str] = {}
+        self._adjusted: dict[tuple[str, ...], dict[str, tuple[float | None, float | None]]] = {}
         self._compared: dict[tuple[str, CurveTies, str], dict[str, MethodComparison | str]] = {}
 
     def methods(self) -> list[str]:
@@ -215,18 +216,23 @@ class Study:
         members = self.family_of(cell, None)
         if isinstance(members, str) or cell not in members:
             return None, None
+        key = tuple(members)
+        if key not in self._adjusted:
+            self._adjusted[key] = self._adjust(members)
+        return self._adjusted[key].get(cell, (None, None))
+
+    def _adjust(self, members: list[str]) -> dict[str, tuple[float | None, float | None]]:
         found = [self.compare(name) for name in members]
         known = [item for item in found if not isinstance(item, str)]
         if len(known) < len(found):
-            return None, None
-        at = members.index(cell)
-        by_holm = float(holm([item.result.p_value for item in known]).adjusted[at])
+            return {}
+        by_holm = holm([item.result.p_value for item in known]).adjusted
         if len({item.questions for item in known}) > 1:
-            return by_holm, None
+            return {name: (float(p), None) for name, p in zip(members, by_holm, strict=True)}
         stepped = romano_wolf(
             [item.result.estimate for item in known], np.stack([item.replicates for item in known], axis=1)
-        )
-        return by_holm, float(stepped.adjusted[at])
+        ).adjusted
+        return {name: (float(p), float(q)) for name, p, q in zip(members, by_holm, stepped, strict=True)}
 
     def judge(self, cell: str) -> JudgeComparison | str:
         """Selected minus plurality on identical candidates, or why that cannot be said."""
