@@ -15,6 +15,7 @@ from audit.outcome import Outcome
 from schemas.errors import AuditError, UsageError
 
 COMMANDS = {
+    "claims": ("audit.commands.claims", "claims", "Check a paper's numbers against each other; no release needed."),
     "import": ("audit.commands.importing", "import_", "Turn other people's logs into a release."),
     "schema": ("audit.commands.schema", "schema", "Print a JSON Schema of the release format."),
     "verify": ("audit.commands.verify", "verify", "Check a release and the numbers published about it."),

@@ -1,0 +1,141 @@
+"""Skeletons of claims files from a table: `audit claims init`.
+
+Values stay as they are printed. Nothing is guessed but which columns hold numbers alone; kinds, question sets and
+formulas are for the reader to fill in.
+"""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import tomli_w
+
+from schemas.errors import UsageError
+
+MAX_BYTES = 4 * 2**20
+MAX_TABLES = 100
+_TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}(.*?)\\end\{\1\}", re.DOTALL)
+_NUMBER = re.compile(r"[<>~≈]?\s?[+\-−–]?\d[\d,]{0,20}(?:\.\d{0,20})?%?", re.ASCII)
+_RULE = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
+)
+_SPAN = re.compile(r"\\multicolumn\{(\d{1,2})\}\{[^{}]*\}\{((?:[^{}]|\{[^{}]*\})*)\}")
+_WRAP = re.compile(
+    r"\\(?:textbf|textit|emph|underline|mathbf|text|textrm|textsc|mathrm|multirow\{[^}]*\}\{[^}]*\})\{([^{}]*)\}"
+)
+_COMMAND = re.compile(r"\\[A-Za-z]+\*?")
+_BLANK = ("", "-", "–", "—", "n/a")
+
+
+def skeleton(path: Path, *, latex: bool) -> str:
+    """A claims file with the tables of `path`. Raises UsageError where there are none."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes; cut the tables out of it.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8.") from None
+    if latex:
+        tables = [rows for body in _TABULAR.findall(text)[:MAX_TABLES] if len(rows := _latex_rows(body[1])) > 1]
+    else:
+        try:
+            read = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ","))
+        except csv.Error as error:
+            raise UsageError(f"{path} is no CSV table: {error}.") from None
+        tables = [[[cell.strip() for cell in row] for row in read if any(cell.strip() for cell in row)]]
+    tables = [table for table in tables if len(table) > 1]
+    if not tables:
+        what = "tabular environment" if latex else "table with a heading and a row"
+        raise UsageError(f"{path} holds no {what}.")
+    body = {
+        "format_version": "1.0",
+        "source": path.name,
+        "tables": [_table(f"table{index}", rows) for index, rows in enumerate(tables, start=1)],
+    }
+    return _ADVICE + tomli_w.dumps(body, multiline_strings=False)
+
+
+_ADVICE = """\
+# For every column of numbers say what it prints: kind = "proportion" (with unit and set), "difference", "mean",
+# "mean-of-draws", "count", "interval-low", "interval-high" (with of), "p", "p-holm", "wins-ties-losses" or "number";
+# where it follows from other cells, give it a formula. Question sets and sentences look so:
+#
+#   [[sets]]
+#   id = "gsm8k"
+#   n = 1319
+#
+#   [[statements]]
+#   id = "abstract-best"
+#   says = "84.3"
+#   value = "max(table1, [Acc.])"
+
+"""
+
+
+def _table(id_: str, rows: list[list[str]]) -> dict[str, object]:
+    width = max(len(row) for row in rows)
+    padded = [row + [""] * (width - len(row)) for row in rows]
+    names: list[str] = []
+    for index, heading in enumerate(padded[0], start=1):
+        name = re.sub(r"[\[\]]", "", heading)[:100].strip() or f"column {index}"
+        names.append(name if name not in names else f"{name} ({index})")
+    filled = _fill(padded[1:])
+    columns = []
+    for index, name in enumerate(names):
+        cells = [row[index] for row in filled if row[index] not in _BLANK]
+        numbers = bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+        columns.append({"name": name, "kind": "number" if numbers else "label"})
+    return {"id": id_, "columns": columns, "rows": filled}
+
+
+def _fill(rows: list[list[str]]) -> list[list[str]]:
+    """Rows whose first entry is empty belong to the label above them, as in grouped tables."""
+    filled, label = [], ""
+    for row in rows:
+        label = row[0] or label
+        filled.append([label, *row[1:]])
+    return filled
+
+
+def _latex_rows(body: str) -> list[list[str]]:
+    body = re.sub(r"(?<!\\)%[^\n]*", "", body)
+    body = body[_preamble(body) :]
+    rows = []
+    for line in re.split(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline", body):
+        cells: list[str] = []
+        for cell in re.split(r"(?<!\\)&", _RULE.sub("", line)):
+            span = _SPAN.search(cell)
+            cells.append(_plain(span[2] if span else cell))
+            cells += [""] * (int(span[1]) - 1 if span else 0)
+        if any(cells):
+            rows.append(cells)
+    return rows
+
+
+def _preamble(body: str) -> int:
+    """Where the column specification of a tabular ends: after one or two bracketed groups."""
+    at = 0
+    while match := re.compile(r"\s*(?:\[[^\]]*\])?\s*\{").match(body, at):
+        depth, end = 1, match.end()
+        while end < len(body) and depth:
+            depth += {"{": 1, "}": -1}.get(body[end], 0)
+            end += 1
+        if "&" in body[match.end() : end] or "\\\\" in body[match.end() : end]:
+            break
+        at = end
+    return at
+
+
+def _plain(cell: str) -> str:
+    for _ in range(5):
+        cell, count = _WRAP.subn(r"\1", cell)
+        if not count:
+            break
+    cell = cell.replace(r"\%", "%").replace(r"\_", "_").replace(r"\&", "&").replace("$", "").replace("~", " ")
+    cell = re.sub(r"\\pm", "±", cell)
+    return re.sub(r"\s+", " ", re.sub(r"[{}]", "", _COMMAND.sub(" ", cell))).strip()

@@ -1,0 +1,327 @@
+"""What a single printed entry and its column must satisfy: granularity, formulas, interval ends, p-values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from schemas.consistency import Consistency, Place, Standing
+from schemas.errors import ClaimsError
+from verify.consistency import exact, lattice
+from verify.consistency import values as iv
+from verify.consistency.evaluate import (
+    LEVELS,
+    Budget,
+    CannotDecideError,
+    Context,
+    ExpressionError,
+    Level,
+    Restriction,
+    evaluate,
+)
+from verify.consistency.functions import FUNCTIONS
+from verify.consistency.grammar import GrammarError, Node, parse
+from verify.consistency.grid import Cell, Grid
+from verify.consistency.values import Interval
+
+P_LOW, P_HIGH = Fraction(4, 100), Fraction(6, 100)
+"""Between these a resampled p-value and a 95% interval may differ by Monte-Carlo error alone."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What every check may look at."""
+
+    name: str
+    grids: Mapping[str, Grid]
+    said: Mapping[str, Sequence[Cell]]
+    budget: Budget
+
+    def context(self, level: Level, scope: Sequence[Restriction] = ()) -> Context:
+        """A fresh context at one level, over the rows of a scope."""
+        return Context(FUNCTIONS, self.grids, self.said, level, self.budget, scope)
+
+
+def place(cell: Cell) -> Place:
+    """The place of a cell."""
+    return Place(id=cell.id, text=cell.text, source=cell.source)
+
+
+def result(check: str, cell: Cell, standing: Standing, message: str, **fields: object) -> Consistency:
+    """A finding about one cell."""
+    return Consistency(
+        id=f"{check}:{cell.id}",
+        check=check,
+        subject=cell.id,
+        standing=standing,
+        message=message,
+        **{"places": [place(cell)], **fields},  # type: ignore[arg-type]
+    )
+
+
+def because(level: Level, cells: Mapping[str, Cell]) -> tuple[Standing, str | None]:
+    """The standing of a failure at a level, and the condition that it rests on."""
+    if level != "assumed":
+        return "contradiction", None
+    sets = {cell.set.id: cell.set for cell in cells.values() if cell.set is not None and cell.set.basis == "assumed"}
+    words = [f"n = {item.n} for {name}, which is assumed" for name, item in sets.items() if item.n is not None]
+    return "conditional", "; ".join(words) or "an assumed number of questions"
+
+
+def granularity(cell: Cell) -> Consistency | None:
+    """Whether whole numbers can print so; None where nothing is to be checked."""
+    if cell.blank or cell.printed is None:
+        return None
+    n = cell.set.n if cell.set is not None else None
+    bounds = {
+        "proportion": (Fraction(0), Fraction(cell.scale)),
+        "difference": (Fraction(-cell.scale), Fraction(cell.scale)),
+        "count": (Fraction(0), None),
+    }.get(cell.kind)
+    if cell.kind in ("p", "p-holm"):
+        bounds = (Fraction(0), Fraction(1))
+    if bounds is not None and not cell.printed.meets(Interval(*bounds)):
+        allowed = Interval(*bounds)
+        return result("granularity", cell, "impossible", f"{cell.text} is outside {allowed}, where a {cell.kind} lies.")
+    if cell.kind == "count":
+        whole = lattice.totals(cell.printed, 1)
+        if whole is None or len(whole):
+            return result("granularity", cell, "consistent", f"{cell.text} can be a whole number.")
+        return result("granularity", cell, "impossible", f"{cell.text} is no whole number.")
+    if cell.kind not in ("proportion", "difference", "mean") or n is None or cell.set is None:
+        return None
+    possible = _possible(cell, cell.printed, n)
+    if possible is None:
+        return None
+    power = lattice.pass_chance(n, cell.decimals, cell.scale) if cell.kind == "proportion" and n <= 10**6 else None
+    over = f" over {cell.scale}" if cell.kind != "mean" and cell.scale != 1 else ""
+    steps = [
+        f"{cell.text} is printed, so the value lies in {cell.printed}",
+        f"times n = {n}{over}: {_times(cell, cell.printed, n)}",
+    ]
+    if len(possible):
+        found = f"{possible[0]}" if len(possible) == 1 else f"{possible[0]} to {possible[-1]}"
+        steps.append(f"whole numbers in there: {found}")
+        return result("granularity", cell, "consistent", f"{cell.text} is {found} of {n}.", power=power, steps=steps)
+    steps.append("no whole number lies in there")
+    standing: Standing = "impossible" if cell.set.basis == "stated" else "conditional"
+    return result(
+        "granularity",
+        cell,
+        standing,
+        f"{cell.text} is no {_what(cell)} over {n} questions: {_neighbours(cell, n)}.",
+        condition=None if standing == "impossible" else f"n = {n} for {cell.set.id}, which is assumed, and one run",
+        power=power,
+        steps=steps,
+        notes=_otherwise(cell, n),
+    )
+
+
+def _possible(cell: Cell, printed: Interval, n: int) -> range | None:
+    if cell.kind == "proportion":
+        return lattice.counts(printed, n, cell.scale)
+    scale = cell.scale if cell.kind == "difference" else 1
+    return lattice.totals(iv.multiply(printed, iv.exactly(Fraction(1, scale))), n)
+
+
+def _times(cell: Cell, printed: Interval, n: int) -> Interval:
+    return iv.multiply(printed, iv.exactly(Fraction(n, 1 if cell.kind == "mean" else cell.scale)))
+
+
+def _what(cell: Cell) -> str:
+    return {"proportion": "share", "difference": "difference of shares", "mean": "mean of whole numbers"}[cell.kind]
+
+
+def _neighbours(cell: Cell, n: int) -> str:
+    value = cell.point
+    if value is None:
+        return f"{cell.printed} holds no multiple of 1/{n}"
+    scale = 1 if cell.kind == "mean" else cell.scale
+    exact_count = value * n / scale
+    below = exact_count.numerator // exact_count.denominator
+    digits = cell.decimals + 2
+    around = [k for k in (below, below + 1) if cell.kind != "proportion" or 0 <= k <= n]
+    return " and ".join(f"{k}/{n} = {float(Fraction(k * scale, n)):.{digits}f}" for k in around)
+
+
+def _otherwise(cell: Cell, n: int) -> list[str]:
+    """What other ways of rounding would permit; the file's `rounding` says which one was assumed."""
+    if cell.point is None:
+        return []
+    unit = Fraction(1, 10**cell.decimals)
+    scale = 1 if cell.kind == "mean" else cell.scale
+    notes = []
+    for rounding, other in (("rounding up", cell.point - unit), ("cutting digits off", cell.point + unit)):
+        span = Interval(min(cell.point, other), max(cell.point, other))
+        allowed = [k for k in _possible(cell, span, n) or () if Fraction(k * scale, n) != other]
+        if allowed:
+            notes.append(f"{rounding} instead of rounding as declared would make it {allowed[0]} of {n}")
+    return notes or ["no way of rounding makes it possible"]
+
+
+def formulas(grid: Grid, paper: Paper) -> Iterator[Consistency]:
+    """One finding a cell of every column with a formula."""
+    for column in grid.columns:
+        if column.formula is None:
+            continue
+        where = f"{paper.name}, table {grid.id!r}, column {column.name!r}"
+        try:
+            tree = parse(column.formula)
+        except GrammarError as error:
+            raise ClaimsError(f"{where}: the formula {column.formula[:80]!r} {error}.") from None
+        for row in grid.rows:
+            cell = row[column.name]
+            if cell.blank:
+                continue
+            try:
+                yield _formula(cell, tree, column.formula, row, paper)
+            except ExpressionError as error:
+                raise ClaimsError(f"{where}: the formula {column.formula[:80]!r} {error}.") from None
+            except CannotDecideError as error:
+                yield result("formula", cell, "undecided", f"{cell.text} cannot be checked: {error}.")
+
+
+def _formula(cell: Cell, tree: Node, source: str, row: Mapping[str, Cell], paper: Paper) -> Consistency:
+    context = paper.context("printed")
+    for level in LEVELS:
+        context = paper.context(level)
+        value = evaluate(tree, context, row)
+        places = [place(cell), *[place(other) for other in list(context.cells.values())[:20] if other.id != cell.id]]
+        if cell.record is not None:
+            if not isinstance(value, frozenset):
+                raise ExpressionError("gives no wins/ties/losses; write record(first difference, second, …)")
+            good = cell.record in value
+            gives = " or ".join(f"{wins}/{ties}/{losses}" for wins, ties, losses in sorted(value)[:6])
+        else:
+            target = cell.at(level)
+            if not isinstance(value, Interval) or target is None:
+                raise ExpressionError("gives no number")
+            good = value.meets(target)
+            gives = str(value)
+        if not good:
+            standing, condition = because(level, {**context.cells, cell.id: cell})
+            return result(
+                "formula",
+                cell,
+                standing,
+                f"{cell.text} does not follow: {source} gives {gives}{_with_n(level)}.",
+                condition=condition,
+                places=places,
+                steps=[*context.trace, f"printed: {cell.text}, that is {cell.at(level) or cell.text}"],
+            )
+    notes = []
+    if cell.record is None and cell.point is not None and cell.printed is not None:
+        naive = evaluate(tree, paper.context("point"), row)
+        if isinstance(naive, Interval) and not naive.meets(cell.printed):
+            notes = [f"the printed digits alone give {naive}; rounding explains the difference"]
+    steps = [*context.trace, f"printed: {cell.text}, that is {cell.printed or cell.text}; they meet"]
+    return result("formula", cell, "consistent", f"{cell.text} follows.", places=places, steps=steps, notes=notes)
+
+
+def _with_n(level: Level) -> str:
+    return "" if level == "printed" else ", counting whole questions"
+
+
+def ends_and_p(grid: Grid) -> Iterator[Consistency]:
+    """Intervals around their estimates, p-values against intervals, Holm's correction against the raw p-values."""
+    kinds = {
+        kind: {column.of or "": column.name for column in grid.columns if grid.kinds[column.name] == kind}
+        for kind in ("interval-low", "interval-high", "p", "p-holm")
+    }
+    families = {column.name: column.family for column in grid.columns}
+    for of, low_name in kinds["interval-low"].items():
+        high_name = kinds["interval-high"].get(of)
+        for row in grid.rows:
+            if high_name is not None:
+                yield from _ends(row[low_name], row[high_name], row.get(of))
+                for kind in ("p", "p-holm"):
+                    if of in kinds[kind]:
+                        yield from _against(row[low_name], row[high_name], row[kinds[kind][of]])
+    for of, name in kinds["p-holm"].items():
+        if of in kinds["p"]:
+            yield from _holm(grid, kinds["p"][of], name, families[name])
+
+
+def _ends(low: Cell, high: Cell, estimate: Cell | None) -> Iterator[Consistency]:
+    if low.printed is None or high.printed is None:
+        return
+    places = [place(low), place(high)]
+    if low.printed.low is not None and high.printed.high is not None and low.printed.low > high.printed.high:
+        yield result("interval", low, "impossible", f"[{low.text}, {high.text}] ends before it begins.", places=places)
+        return
+    if estimate is None or estimate.printed is None:
+        return
+    places = [place(estimate), *places]
+    span = Interval(low.printed.low, high.printed.high)
+    if span.meets(estimate.printed):
+        yield result("interval", low, "consistent", f"[{low.text}, {high.text}] holds {estimate.text}.", places=places)
+    else:
+        yield result(
+            "interval",
+            low,
+            "conditional",
+            f"[{low.text}, {high.text}] does not hold its estimate {estimate.text}.",
+            condition="the interval being of a kind that contains its estimate, as nearly all are",
+            places=places,
+        )
+
+
+def _against(low: Cell, high: Cell, p: Cell) -> Iterator[Consistency]:
+    if low.printed is None or high.printed is None or p.printed is None:
+        return
+    a, b = low.printed, high.printed
+    excludes = (a.low is not None and a.low > 0) or (b.high is not None and b.high < 0)
+    holds = a.high is not None and a.high < 0 and b.low is not None and b.low > 0
+    small = p.printed.high is not None and p.printed.high < P_LOW
+    large = p.printed.low is not None and p.printed.low > P_HIGH
+    places = [place(p), place(low), place(high)]
+    corrected = p.kind == "p-holm"
+    if (holds and small) or (excludes and large and not corrected):
+        word = "excludes" if excludes else "holds"
+        yield result(
+            "p-against-interval",
+            p,
+            "conditional",
+            f"p = {p.text} beside an interval [{low.text}, {high.text}] that {word} zero.",
+            condition="the interval being at 95% and from the same test as the p-value",
+            places=places,
+        )
+    else:
+        yield result("p-against-interval", p, "consistent", f"{p.text} fits [{low.text}, {high.text}].", places=places)
+
+
+def holm_adjusted(p_values: Sequence[Fraction]) -> list[Fraction]:
+    """Holm-adjusted p-values in the order given: the largest of (m − j)·p_j so far, at most 1."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [Fraction(0)] * len(p_values)
+    so_far = Fraction(0)
+    for rank, index in enumerate(order):
+        so_far = max(so_far, min(Fraction(1), (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = so_far
+    return adjusted
+
+
+def _holm(grid: Grid, raw_name: str, holm_name: str, family: Sequence[str] | None) -> Iterator[Consistency]:
+    groups: dict[tuple[str, ...], list[Mapping[str, Cell]]] = {}
+    for row in grid.rows:
+        groups.setdefault(tuple(row[name].text for name in family or ()), []).append(row)
+    for rows in groups.values():
+        raw = [row[raw_name].printed for row in rows]
+        if len(rows) > exact.MAX_N or any(p is None or p.low is None or p.high is None for p in raw):
+            continue
+        # Holm's adjustment only rises when a p-value rises, so the ends of the intervals give its ends.
+        lows = holm_adjusted([p.low for p in raw if p is not None and p.low is not None])
+        highs = holm_adjusted([p.high for p in raw if p is not None and p.high is not None])
+        for row, low, high in zip(rows, lows, highs, strict=True):
+            cell, before = row[holm_name], row[raw_name]
+            if cell.printed is None:
+                continue
+            gives = Interval(low, high)
+            good = gives.meets(cell.printed)
+            yield result(
+                "holm",
+                cell,
+                "consistent" if good else "contradiction",
+                f"{cell.text} {'follows' if good else 'does not follow'}: Holm over {len(rows)} gives {gives}.",
+                places=[place(cell), place(before)],
+                steps=[f"uncorrected: {before.text}", f"corrected over {len(rows)} p-values: {gives}"],
+            )
