@@ -24,6 +24,7 @@ _VERDICTS = {"refuted": "bold red", "open": "bold yellow", "consistent": "bold g
 LONGEST = 600
 FIRST_STEPS = 8
 FIRST_NOTES = 12
+FIRST_RESCUES = 3
 
 
 def headline(report: ConsistencyReport) -> str:
@@ -81,12 +82,15 @@ def _details(finding: Consistency, *, every: bool) -> list[str]:
     lines = []
     if finding.condition:
         lines.append(f"on the condition: {finding.condition}")
-    sources = list(dict.fromkeys(f"{place.id} ({place.source})" for place in finding.places if place.source))
+    sources = list(dict.fromkeys(place.source for place in finding.places if place.source))
     if sources:
-        lines.append(f"printed in: {'; '.join(sources[:6])}{' and more' if len(sources) > 6 else ''}")
-    for rescue in finding.rescues:
+        lines.append(f"printed in: {' | '.join(sources[:6])}{' and more' if len(sources) > 6 else ''}")
+    for rescue in finding.rescues[: None if every else FIRST_RESCUES]:
         how = "would be right within" if rescue.kind == "within" else "would be right for these rows instead"
-        lines.append(f"{how}: {rescue.label} ({' / '.join(rescue.values)})")
+        values = f" ({' / '.join(rescue.values)})" if rescue.values else ""
+        lines.append(f"{how}: {rescue.label}{values}")
+    if len(finding.rescues) > FIRST_RESCUES and not every:
+        lines.append(f"and for {len(finding.rescues) - FIRST_RESCUES} more choices of rows (--verbose lists them)")
     if finding.tried and not finding.rescues:
         lines.append(f"no choice of rows makes it right ({finding.tried} tried)")
     if finding.power is not None and finding.standing != "consistent":

@@ -105,7 +105,7 @@ def evaluate(node: Node, context: Context, row: Row | None = None, outer: Row | 
         if function is None:
             raise ExpressionError(f"calls {node.name!r}; the functions are {', '.join(sorted(context.functions))}")
         result = function(node, context, row, outer)
-    if isinstance(result, Interval):
+    if isinstance(result, Interval) and not context.quiet:
         context.note(f"{unparse(node)} = {result}")
     return result
 
@@ -148,7 +148,8 @@ def _name(node: Name, context: Context, row: Row | None, outer: Row | None) -> V
     value = cell.at(context.level)
     if value is None:
         raise CannotDecideError(f"{cell.place} prints nothing")
-    context.note(f"{unparse(node)} is printed {cell.text}: {value}")
+    if not context.quiet:
+        context.note(f"{unparse(node)} is printed {cell.text}: {value}")
     return value
 
 
@@ -157,10 +158,12 @@ _OPERATORS = ("+", "-", "*", "/", "neg", "and", "or", "not", "=", "!=", "<", "<=
 
 def _operate(node: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
     if node.name in ("and", "or"):
-        left = condition(node.arguments[0], context, row, outer)
-        right = condition(node.arguments[1], context, row, outer)
         decides = node.name == "or"
-        if decides in (left, right):
+        left = condition(node.arguments[0], context, row, outer)
+        if left is decides:
+            return decides
+        right = condition(node.arguments[1], context, row, outer)
+        if right is decides:
             return decides
         return None if None in (left, right) else not decides
     if node.name == "not":

@@ -5,7 +5,7 @@ sum, avg, min, max(t, x [, c])                     distinct(t, x [, c])  differe
 groups(t, label, c [, c2])  labels of which every row (of those where c2 holds) satisfies c
 increasing, decreasing(t, x [, c])  rows in order, ties allowed
 abs(x)                   sign_test(k, n [, sides])  mcnemar(b, c)       best_p(k): least exact p of k differences
-holm(t, p, label, alpha) rows significant under Holm over all, p being Holm-adjusted within each label
+holm(t, p, label, …, alpha) rows significant under Holm over all, p being Holm-adjusted where labels agree
 holm_raw(t, p, alpha)    the same from uncorrected p-values
 record(x, …)             wins/ties/losses by the signs of x; wins, ties, losses of one
 said('id' [, part])      what another statement prints
@@ -144,18 +144,26 @@ def _at(call: Call, context: Context, row: Row | None, outer: Row | None) -> Val
 def _labels(call: Call, node: Node, context: Context, found: list[Member], row: Row | None) -> dict[str, list[Member]]:
     groups: dict[str, list[Member]] = {}
     for member in found:
-        label = evaluate(node, context, member.row, row)
-        if not isinstance(label, str):
-            raise ExpressionError(f"groups by {unparse(node)!r} in {unparse(call)!r}, which is no label column")
-        groups.setdefault(label, []).append(member)
+        groups.setdefault(_label(call, node, context, member, row), []).append(member)
     return groups
+
+
+def _label(call: Call, node: Node, context: Context, member: Member, row: Row | None) -> str:
+    label = evaluate(node, context, member.row, row)
+    if not isinstance(label, str):
+        raise ExpressionError(f"groups by {unparse(node)!r} in {unparse(call)!r}, which is no label column")
+    return label
 
 
 def _distinct(call: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
     del outer
     _arity(call, 2, 3)
     found = members(call.arguments[0], _optional(call, 2), context, row)
-    groups = _labels(call, call.arguments[1], context, found, row)
+    context.quiet += 1
+    try:
+        groups = _labels(call, call.arguments[1], context, found, row)
+    finally:
+        context.quiet -= 1
     sure = sum(any(member.sure for member in group) for group in groups.values())
     context.note(f"{unparse(call)}: {', '.join(list(groups)[:20])}")
     return Interval(Fraction(sure), Fraction(len(groups)))
@@ -267,12 +275,15 @@ def _p_values(call: Call, context: Context, row: Row | None) -> list[tuple[Membe
 
 
 def _holm(call: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
-    _arity(call, 4, 4)
-    alpha = _alpha(call, call.arguments[3], context, row, outer)
+    _arity(call, 4, 8)
+    alpha = _alpha(call, call.arguments[-1], context, row, outer)
     context.quiet += 1
     try:
         adjusted = _p_values(call, context, row)
-        groups = _labels(call, call.arguments[2], context, [member for member, _, _ in adjusted], row)
+        groups: dict[tuple[str, ...], list[Member]] = {}
+        for member, _, _ in adjusted:
+            labels = [_label(call, node, context, member, row) for node in call.arguments[2:-1]]
+            groups.setdefault(tuple(labels), []).append(member)
     finally:
         context.quiet -= 1
     by_row = {member.number: (low, high) for member, low, high in adjusted}

@@ -96,7 +96,8 @@ def unparse(node: Node) -> str:
         case Call("not", (inner,)):
             return f"not {_inner(inner)}"
         case Call(("+" | "-" | "*" | "/" | "and" | "or") as sign, (left, right)):
-            return f"{_inner(left)} {sign} {_inner(right)}"
+            chained = isinstance(left, Call) and left.name == sign and sign != "/"
+            return f"{unparse(left) if chained else _inner(left)} {sign} {_inner(right)}"
         case Call(sign, (left, right)) if sign in _COMPARE:
             return f"{unparse(left)} {sign} {unparse(right)}"
     return f"{node.name}({', '.join(unparse(part) for part in node.arguments)})"

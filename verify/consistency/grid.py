@@ -106,6 +106,8 @@ def read_cell(
     scale = _scale(kind, unit, text, place)
     if kind in ("p", "p-holm"):
         printed = printed.within(Fraction(0), Fraction(1))
+    if kind == "count" and (whole := totals(printed, 1)):
+        printed = Interval(Fraction(whole[0]), Fraction(whole[-1]))
     point = printed_point(text)
     decimals = len(str(step(text).denominator)) - 1 if point is not None else 0
     by_n = question_set is not None and question_set.n is not None

@@ -15,12 +15,13 @@ from verify.consistency.evaluate import (
     Level,
     Restriction,
     condition,
+    evaluate,
     number,
     restriction,
 )
-from verify.consistency.grammar import GrammarError, Node, parse, unparse
+from verify.consistency.grammar import Call, GrammarError, Node, parse, unparse
 from verify.consistency.grid import Cell, Grid, read_cell
-from verify.consistency.values import Interval
+from verify.consistency.values import Interval, approximate
 
 MAX_STATEMENTS = 2000
 MAX_SCOPES = 50
@@ -169,7 +170,20 @@ def _failure(
     standing, condition_ = because(level, outcome.context.cells)
     if sentence.statement.reading is not None:
         standing, condition_ = "conditional", f"the reading: {sentence.statement.reading}"
+    elif any(approximate(cell.text) for cell in sentence.cells):
+        standing, condition_ = "conditional", "about meaning within a fifth"
     rescues, tried = _rescues(sentence, outcome, level, claims, rules, paper)
+    if not sentence.cells:
+        return _finding(
+            sentence,
+            standing,
+            f"cannot hold: {'; '.join(outcome.gives)}.",
+            outcome.context.trace,
+            condition=condition_,
+            places=_places(sentence, outcome.context, paper),
+            rescues=rescues,
+            tried=tried,
+        )
     among = "" if sentence.own is None else f" among {sentence.own.label or sentence.own.id}"
     tables = sorted(outcome.context.tables)
     if len(sentence.cells) > 1 and len(outcome.gives) == len(sentence.cells):
@@ -210,9 +224,17 @@ def _evaluate(sentence: Sentence, scope: Sequence[Restriction], level: Level, pa
         held = condition(node, context, None, None)
         good = good and held is not False
         if held is False:
-            gives.append(f"not {unparse(node)}")
+            gives.append(f"{_sides(node, context)} is impossible")
             context.note(f"{unparse(node)} is impossible")
     return Outcome(good, gives, context)
+
+
+def _sides(node: Node, context: Context) -> str:
+    """A condition with the values of its two sides, where it compares numbers."""
+    if isinstance(node, Call) and node.name in ("=", "!=", "<", "<=", ">", ">="):
+        left, right = (evaluate(side, context, None, None) for side in node.arguments)
+        return f"{left} {node.name} {right}"
+    return unparse(node)
 
 
 def _rescues(

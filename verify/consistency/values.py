@@ -57,15 +57,13 @@ UNKNOWN = Interval(None, None)
 
 
 def shown(value: Fraction) -> str:
-    """A rational for a reader: its decimals where it has few, else a ratio, else rounded to six places."""
+    """A rational for a reader: its decimals where it has few, else rounded to six figures."""
     if value.denominator == 1:
         return _trim(str(value.numerator))
     for digits in range(1, 7):
         if (scaled := value * 10**digits).denominator == 1:
             whole, rest = divmod(abs(scaled.numerator), 10**digits)
             return f"{'-' if value < 0 else ''}{_trim(str(whole))}.{rest:0{digits}d}"
-    if value.denominator < 10_000:
-        return f"{value.numerator}/{value.denominator}"
     return f"{'≈'}{float(value):.6g}" if abs(value.numerator).bit_length() < 1000 else "a long ratio"
 
 
@@ -76,8 +74,9 @@ def _trim(digits: str) -> str:
 def parse_value(text: str, rounding: Rounding) -> Interval:
     """The interval of a printed string: all that `parse_printed` reads, "~300" and "1..10".
 
-    "~300" is 300 give or take one in its last digit that is not zero (200 to 400); "1..10" is anything from the
-    least value that prints "1" to the greatest that prints "10". Raises ValueError with what is wrong.
+    "~300" is 300 give or take a fifth, or one in its last digit that is not zero where that is more (200 to 400);
+    "1..10" is anything from the least value that prints "1" to the greatest that prints "10". Raises ValueError with
+    what is wrong.
     """
     text = text.strip()
     if match := _RANGE.fullmatch(text):
@@ -85,13 +84,13 @@ def parse_value(text: str, rounding: Rounding) -> Interval:
         if low.low is not None and high.high is not None and low.low > high.high:
             raise ValueError(f"{text[:60]!r} is a range whose first end is above its second")
         return Interval(low.low, high.high)
-    if text[:1] in ("~", "≈"):
+    if approximate(text):
         printed = parse_printed(text[1:], rounding)
         unit = step(text[1:])
         value, digits = abs(printed.value) / unit, 0
         while value and value % 10 == 0 and digits < 30:
             value, digits = value / 10, digits + 1
-        give = unit * 10**digits
+        give = max(unit * 10**digits, abs(printed.value) / 5)
         return Interval(printed.value - give, printed.value + give)
     printed = parse_printed(text, rounding)
     # An open end is moved in by what no ratio of published sizes can fall into, so that all intervals are closed:
@@ -112,6 +111,11 @@ def printed_point(text: str) -> Fraction | None:
         return parse_printed(text, "nearest").value
     except ValueError:
         return None
+
+
+def approximate(text: str) -> bool:
+    """Whether a printed string only says about how much: "~300"."""
+    return text.strip()[:1] in ("~", "≈")
 
 
 def step(text: str) -> Fraction:
