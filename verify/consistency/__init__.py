@@ -5,7 +5,8 @@
     lattice       which shares whole numbers of questions can give
     exact         sign test, McNemar, Holm and its inverse
     grid          tables as cells with intervals
-    evaluate, functions   expressions over tables, in three-valued logic
+    evaluate      expressions over tables, in three-valued logic
+    functions, procedures, arguments   what expressions can call
     columns       granularity, formulas, interval ends, p-values
     question_sets sizes that the cells pin down
     sentences     statements over tables, and the rows that would rescue them
