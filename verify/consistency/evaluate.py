@@ -15,6 +15,7 @@ from verify.consistency.values import Interval, exactly
 
 Level = Literal["printed", "stated", "assumed", "point"]
 LEVELS: tuple[Level, ...] = ("printed", "stated", "assumed")
+NARROWEST: Level = "assumed"
 """How far intervals are narrowed; see `grid.Cell`. A failure at the first level needs no n at all. (`point` takes
 the digits as they stand, which is what naive arithmetic does.)"""
 

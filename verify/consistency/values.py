@@ -93,6 +93,9 @@ def parse_value(text: str, rounding: Rounding) -> Interval:
         give = max(unit * 10**digits, abs(printed.value) / 5)
         return Interval(printed.value - give, printed.value + give)
     printed = parse_printed(text, rounding)
+    if printed.value == 0 and rounding in ("down", "up"):
+        # A negative number cut towards zero prints as zero too.
+        printed = parse_printed(text, "any")
     # An open end is moved in by what no ratio of published sizes can fall into, so that all intervals are closed:
     # cut to whole numbers, "14" is 14 and not 15.
     inward = step(text) / 10**12
