@@ -270,7 +270,9 @@ def _ends(low: Cell, high: Cell, estimate: Cell | None) -> Iterator[Consistency]
     if estimate is None or estimate.printed is None:
         return
     places = [place(estimate), *places]
-    span = Interval(low.printed.low, high.printed.high)
+    # An estimate may have been computed from printed digits, which moves it by up to a unit in the last place.
+    unit = iv.exactly(Fraction(1, 10**estimate.decimals))
+    span = Interval(iv.subtract(low.printed, unit).low, iv.add(high.printed, unit).high)
     if span.meets(estimate.printed):
         yield result("interval", low, "consistent", f"[{low.text}, {high.text}] holds {estimate.text}.", places=places)
     else:
