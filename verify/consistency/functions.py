@@ -45,7 +45,7 @@ def _count(call: Call, context: Context, row: Row | None, outer: Row | None) -> 
     arity(call, 1, 2)
     found = members(call.arguments[0], optional(call, 1), context, row)
     sure = sum(member.sure for member in found)
-    if found:
+    if found and not context.quiet:
         maybe = f"; open: {_rows(found, sure=False)}" if sure < len(found) else ""
         context.note(f"{unparse(call)}: rows {_rows(found, sure=True) or 'none'}{maybe}")
     return Interval(Fraction(sure), Fraction(len(found)))
@@ -117,8 +117,9 @@ def _greatest(call: Call, context: Context, row: Row | None, outer: Row | None) 
 
 
 def _point_out(call: Call, context: Context, where: list[Member]) -> None:
-    numbers = ", ".join(str(member.number) for member in where[:10])
-    context.note(f"{unparse(call)}: reached in row {numbers}")
+    if not context.quiet:
+        numbers = ", ".join(str(member.number) for member in where[:10])
+        context.note(f"{unparse(call)}: reached in row {numbers}")
 
 
 def _at(call: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
@@ -147,7 +148,8 @@ def _distinct(call: Call, context: Context, row: Row | None, outer: Row | None) 
     finally:
         context.quiet -= 1
     sure = sum(any(member.sure for member in group) for group in groups.values())
-    context.note(f"{unparse(call)}: {', '.join(list(groups)[:20])}")
+    if not context.quiet:
+        context.note(f"{unparse(call)}: {', '.join(list(groups)[:20])}")
     return Interval(Fraction(sure), Fraction(len(groups)))
 
 
@@ -179,7 +181,8 @@ def _monotone(call: Call, context: Context, row: Row | None, outer: Row | None) 
     certain = True
     for index, (member, value) in enumerate(found):
         if reached is not None and value.high is not None and value.high < reached:
-            context.note(f"{unparse(call)}: row {member.number} goes the other way")
+            if not context.quiet:
+                context.note(f"{unparse(call)}: row {member.number} goes the other way")
             return False
         if index:
             before = found[index - 1][1].high
