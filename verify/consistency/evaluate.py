@@ -23,7 +23,7 @@ Records = frozenset[tuple[int, int, int]]
 """Every (wins, ties, losses) that the prints allow."""
 Value = Interval | str | bool | Records | None
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 600_000
 """Nodes evaluated for one file; a file that needs more is told so."""
 LISTED = 40
 
@@ -94,7 +94,7 @@ def evaluate(node: Node, context: Context, row: Row | None = None, outer: Row | 
     context.budget.spend()
     match node:
         case Number(value):
-            return exactly(value)
+            return Interval(value, value)
         case Text(text):
             return text
         case Name():
