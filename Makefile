@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test test-all check format docs fixtures schemas bench clean
+.PHONY: help verify test test-all check format docs fixtures schemas bench bench-claims clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ schemas: $(VENV)/.core  ## rewrite the JSON Schemas from their types
 
 bench: $(VENV)/.core  ## time audit verify against reading and parsing alone, on a planted release of SMRL's size
 	$(BIN)/python benchmarks/bench_verify.py
+
+bench-claims: $(VENV)/.core  ## audit claims on 2,000 random papers and on planted errors of 20 kinds (about ten minutes)
+	$(BIN)/python benchmarks/bench_claims.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -52,12 +52,10 @@ def skeleton(path: Path, *, latex: bool) -> str:
     if not tables:
         what = "tabular environment" if latex else "table with a heading and a row"
         raise UsageError(f"{path} holds no {what}.")
-    body = {
-        "format_version": "1.0",
-        "source": path.name,
-        "tables": [_table(f"table{index}", rows) for index, rows in enumerate(tables, start=1)],
-    }
-    return _ADVICE + tomli_w.dumps(body, multiline_strings=False)
+    parts = [_ADVICE, 'format_version = "1.0"', f"source = {_quoted(path.name)}"]
+    for index, rows in enumerate(tables, start=1):
+        parts += ["", *_table(f"table{index}", rows)]
+    return "\n".join(parts) + "\n"
 
 
 _ADVICE = """\
@@ -77,7 +75,7 @@ _ADVICE = """\
 """
 
 
-def _table(id_: str, rows: list[list[str]]) -> dict[str, object]:
+def _table(id_: str, rows: list[list[str]]) -> list[str]:
     width = max(len(row) for row in rows)
     padded = [row + [""] * (width - len(row)) for row in rows]
     names: list[str] = []
@@ -85,12 +83,18 @@ def _table(id_: str, rows: list[list[str]]) -> dict[str, object]:
         name = re.sub(r"[\[\]]", "", heading)[:100].strip() or f"column {index}"
         names.append(name if name not in names else f"{name} ({index})")
     filled = _fill(padded[1:])
-    columns = []
+    lines = ["[[tables]]", f"id = {_quoted(id_)}", "columns = ["]
     for index, name in enumerate(names):
         cells = [row[index] for row in filled if row[index] not in _BLANK]
         numbers = bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
-        columns.append({"name": name, "kind": "number" if numbers else "label"})
-    return {"id": id_, "columns": columns, "rows": filled}
+        lines.append(f'  {{ name = {_quoted(name)}, kind = "{"number" if numbers else "label"}" }},')
+    lines += ["]", "rows = ["]
+    lines += [f"  [{', '.join(_quoted(cell) for cell in row)}]," for row in filled]
+    return [*lines, "]"]
+
+
+def _quoted(text: str) -> str:
+    return tomli_w.dumps({"k": text}).removeprefix("k = ").rstrip("\n")
 
 
 def _fill(rows: list[list[str]]) -> list[list[str]]:
