@@ -171,7 +171,7 @@ MAIN = [
     Column(name="acc", kind="proportion", unit="percent", set_by="Dataset"),
     Column(name="base", kind="proportion", unit="percent", set_by="Dataset"),
     Column(name="tokens", kind="mean", set_by="Dataset"),
-    Column(name="delta", kind="number", formula="acc - base"),
+    Column(name="delta", kind="difference", unit="points", set_by="Dataset", formula="acc - base"),
     Column(name="ratio", kind="number", formula="acc / base"),
     Column(name="low", kind="interval-low", of="delta"),
     Column(name="high", kind="interval-high", of="delta"),
@@ -244,12 +244,20 @@ def claims_of(paper: Paper, *, rounding: Rounding) -> Claims:
                 unit="percent",
                 first=paper.show(Fraction(100 * (both + b), n)),
                 second=paper.show(Fraction(100 * (both + c), n)),
-                gap=paper.show(Fraction(100 * (b - c), n)),
+                gap=paper.show(_gap(paper)),
                 disagreements=str(b + c + wrong),
                 override=paper.show(Fraction(100 * b, b + c), 1) if b + c else None,
             )
         ],
     )
+
+
+def _gap(paper: Paper) -> Fraction:
+    b, c, both, _, _ = paper.paired
+    first, second = (Fraction(100 * (both + right), paper.n_paired) for right in (b, c))
+    if paper.from_printed:
+        return Fraction(paper.show(first)) - Fraction(paper.show(second))
+    return first - second
 
 
 def _ladder(paper: Paper) -> Table:

@@ -73,6 +73,19 @@ statements = [
     assert _one(_check(tmp_path, more), "granularity:x").standing == "impossible"
 
 
+def test_a_difference_of_rounded_shares_is_a_difference(tmp_path: Path) -> None:
+    # 2/3 and 1/3 print 66.7 and 33.3; subtracted as printed that is 33.4, and no multiple of 1/3 prints 33.4.
+    text = SHARE.format(set="n = 3", says="33.4", unit="points").replace("proportion", "difference")
+    assert _one(_check(tmp_path, text), "granularity:x").standing == "consistent"
+    assert _one(_check(tmp_path, text.replace("33.4", "33.6")), "granularity:x").standing == "impossible"
+
+
+def test_what_a_mean_of_runs_could_print_is_noted(tmp_path: Path) -> None:
+    # 78.3% of 500 is 391.5: twice that is whole.
+    text = SHARE.format(set="n = 500", says="78.3", unit="percent")
+    assert "a mean of 2 runs could print so" in " ".join(_one(_check(tmp_path, text), "granularity:x").notes)
+
+
 def test_draws_and_interpolated_values_get_no_granularity_check(tmp_path: Path) -> None:
     text = SHARE.format(set="n = 150", says="70.1", unit="percent").replace("proportion", "mean-of-draws")
     assert _check(tmp_path, text).findings == []

@@ -27,6 +27,8 @@ from verify.consistency.values import Interval
 P_LOW, P_HIGH = Fraction(4, 100), Fraction(6, 100)
 """Between these a resampled p-value and a 95% interval may differ by Monte-Carlo error alone."""
 
+MOST_RUNS = 10
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -113,15 +115,16 @@ def granularity(cell: Cell) -> Consistency | None:
         condition=None if standing == "impossible" else f"n = {n} for {cell.set.id}, which is assumed, and one run",
         power=power,
         steps=steps,
-        notes=_otherwise(cell, n),
+        notes=_otherwise(cell, n) + _runs(cell, n),
     )
 
 
 def _possible(cell: Cell, printed: Interval, n: int) -> range | None:
     if cell.kind == "proportion":
         return lattice.counts(printed, n, cell.scale)
-    scale = cell.scale if cell.kind == "difference" else 1
-    return lattice.totals(iv.multiply(printed, iv.exactly(Fraction(1, scale))), n)
+    if cell.kind == "difference":
+        return lattice.differences(printed, cell.point, n, cell.scale, Fraction(1, 10**cell.decimals))
+    return lattice.totals(printed, n)
 
 
 def _times(cell: Cell, printed: Interval, n: int) -> Interval:
@@ -150,6 +153,8 @@ def _otherwise(cell: Cell, n: int) -> list[str]:
         return []
     unit = Fraction(1, 10**cell.decimals)
     scale = 1 if cell.kind == "mean" else cell.scale
+    if cell.kind == "difference":
+        return ["nor as the difference of two rounded shares"]
     notes = []
     for rounding, other in (("rounding up", cell.point - unit), ("cutting digits off", cell.point + unit)):
         span = Interval(min(cell.point, other), max(cell.point, other))
@@ -157,6 +162,16 @@ def _otherwise(cell: Cell, n: int) -> list[str]:
         if allowed:
             notes.append(f"{rounding} instead of rounding as declared would make it {allowed[0]} of {n}")
     return notes or ["no way of rounding makes it possible"]
+
+
+def _runs(cell: Cell, n: int) -> list[str]:
+    """How many runs the share could be a mean of, which is not what a proportion declares."""
+    if cell.kind != "proportion" or cell.printed is None:
+        return []
+    runs = next((m for m in range(2, MOST_RUNS + 1) if len(lattice.counts(cell.printed, m * n, cell.scale))), None)
+    if runs is None:
+        return [f"nor is it a mean of 2 to {MOST_RUNS} runs"]
+    return [f"a mean of {runs} runs could print so; then its kind is mean-of-draws"]
 
 
 def formulas(grid: Grid, paper: Paper) -> Iterator[Consistency]:

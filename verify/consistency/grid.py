@@ -7,7 +7,7 @@ from fractions import Fraction
 from schemas.claims import Claims, Column, Kind, QuestionSet, Rounding, Table, Unit
 from schemas.errors import ClaimsError
 from verify.claims import BLANK
-from verify.consistency.lattice import counts, totals
+from verify.consistency.lattice import counts, differences, totals
 from verify.consistency.values import Interval, parse_value, printed_point, step
 
 MAX_CELLS = 100_000
@@ -111,7 +111,7 @@ def read_cell(
     point = printed_point(text)
     decimals = len(str(step(text).denominator)) - 1 if point is not None else 0
     by_n = question_set is not None and question_set.n is not None
-    narrowed = _narrow(printed, kind, question_set, scale, point) if by_n else printed
+    narrowed = _narrow(printed, kind, question_set, scale, point, text) if by_n else printed
     return Cell(
         id_,
         place,
@@ -137,7 +137,7 @@ def _scale(kind: Kind, unit: Unit | None, text: str, place: str) -> int:
 
 
 def _narrow(
-    printed: Interval, kind: Kind, question_set: QuestionSet | None, scale: int, point: Fraction | None
+    printed: Interval, kind: Kind, question_set: QuestionSet | None, scale: int, point: Fraction | None, text: str
 ) -> Interval:
     if question_set is None or question_set.n is None:
         return printed
@@ -146,8 +146,8 @@ def _narrow(
         possible: range | None = counts(printed, n, scale)
     elif kind == "mean":
         possible, scale = totals(printed, n), 1
-    elif kind == "difference" and printed.low is not None and printed.high is not None:
-        possible = totals(Interval(printed.low / scale, printed.high / scale), n)
+    elif kind == "difference":
+        possible = differences(printed, point, n, scale, step(text))
     else:
         possible = None
     if not possible:

@@ -31,6 +31,19 @@ def nearest_counts(value: Fraction, n: int, scale: int) -> tuple[int, int]:
     return max(0, min(n, math.floor(exact))), max(0, min(n, math.ceil(exact)))
 
 
+def differences(printed: Interval, point: Fraction | None, n: int, scale: int, unit: Fraction) -> range | None:
+    """The whole k from which scale·k/n, a difference of two shares of n, prints so.
+
+    Papers subtract rounded shares as often as exact ones, which moves the difference by up to one unit in the last
+    place; 66.7 − 33.3 = 33.4 is printed where the shares are 2/3 and 1/3.
+    """
+    span = printed if point is None else Interval(point - unit, point + unit)
+    if span.low is None or span.high is None:
+        return None
+    found = totals(Interval(span.low / scale, span.high / scale), n) or range(0)
+    return range(max(found.start, -n), min(found.stop, n + 1))
+
+
 @lru_cache(maxsize=4096)
 def pass_chance(n: int, decimals: int, scale: int) -> float:
     """Chance that a share printed at random with so many decimals is possible at n (rounded to nearest).

@@ -19,8 +19,8 @@ from schemas.consistency import Consistency, Place, Standing
 from schemas.errors import ClaimsError
 from verify.consistency import exact
 from verify.consistency.grid import Cell, read_cell
-from verify.consistency.lattice import counts, totals
-from verify.consistency.values import Interval, exactly, multiply
+from verify.consistency.lattice import counts, differences, totals
+from verify.consistency.values import Interval, exactly
 
 MAX_N = 2000
 MAX_TABLES = 200_000
@@ -130,7 +130,7 @@ def _tables(cells: Mapping[str, Cell], n: int) -> list[tuple[int, int]] | None:
     seconds = _counts(cells.get("second"), n)
     gaps = range(-n, n + 1)
     if (gap := cells.get("gap")) is not None and gap.printed is not None:
-        gaps = totals(multiply(gap.printed, exactly(Fraction(1, gap.scale))), n) or range(0)
+        gaps = differences(gap.printed, gap.point, n, gap.scale, Fraction(1, 10**gap.decimals)) or range(0)
     most = n
     if (disagreements := cells.get("disagreements")) is not None and disagreements.printed is not None:
         found = totals(disagreements.printed, 1)

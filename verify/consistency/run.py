@@ -1,5 +1,6 @@
 """The whole flow of `audit claims` on one screen."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -58,25 +59,31 @@ def weigh_rounding(nearest: Sequence[Consistency], cut: Sequence[Consistency]) -
     """Findings under rounding to nearest, made conditional on it where cutting digits explains them as well.
 
     They stay as they are where at least `SHOWS_NEAREST` checks hold to nearest and not under cutting: then the
-    source is seen to round to nearest.
+    source is seen to round to nearest. For an entry of a table only checks of the same table count, as tables may come
+    from different programs.
     """
     others = {finding.id: finding for finding in cut}
-    shows = sum(
-        finding.standing == "consistent" and finding.id in others and others[finding.id].standing in REFUTED
-        for finding in nearest
-    )
-    if shows >= SHOWS_NEAREST:
-        return list(nearest)
+    shows: Counter[str] = Counter()
+    for finding in nearest:
+        if finding.standing == "consistent" and others.get(finding.id, finding).standing in REFUTED:
+            shows[_table_of(finding)] += 1
     return [
         msgspec.structs.replace(
             finding,
             standing="conditional",
             condition="the source rounding to nearest; if it cuts digits off, this is right",
         )
-        if finding.standing in REFUTED and others.get(finding.id, finding).standing == "consistent"
+        if finding.standing in REFUTED
+        and others.get(finding.id, finding).standing == "consistent"
+        and (shows[table] if (table := _table_of(finding)) else shows.total()) < SHOWS_NEAREST
         else finding
         for finding in nearest
     ]
+
+
+def _table_of(finding: Consistency) -> str:
+    """The table whose entry a finding is about; "" for sentences, which come from all over the source."""
+    return finding.subject.rsplit("/r", 1)[0] if "/r" in finding.subject else ""
 
 
 def _findings(claims: Claims, name: str) -> list[Consistency]:

@@ -257,8 +257,10 @@ def _rescues(
                 outcome = _evaluate(sentence, rule, level, paper)
             except (CannotDecideError, ExpressionError):
                 continue
+            if outcome.gives == failed.gives:
+                continue  # these rows change nothing
             tried += 1
-            if outcome.good and outcome.gives != failed.gives:
+            if outcome.good:
                 found.append(
                     Rescue(
                         scope=scope.id,
