@@ -7,7 +7,9 @@
     grid          tables as cells with intervals
     evaluate      expressions over tables, in three-valued logic
     functions, procedures, arguments   what expressions can call
-    columns       granularity, formulas, interval ends, p-values
+    paper         what every check may look at
+    granularity   whether whole numbers can print so
+    columns       formulas, interval ends, p-values
     question_sets sizes that the cells pin down
     sentences     statements over tables, and the rows that would rescue them
     pairs         the paired 2×2 rebuilt, its tests replayed

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from schemas.claims import QuestionSet
 from schemas.consistency import Consistency
-from verify.consistency.columns import place
 from verify.consistency.grid import Cell
 from verify.consistency.lattice import fitting
+from verify.consistency.paper import place
 
 MAX_WORK = 20_000_000
 """Values times sizes that are tried for one set."""

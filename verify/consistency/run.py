@@ -13,10 +13,12 @@ from schemas.consistency import Consistency, ConsistencyCounts, ConsistencyRepor
 from schemas.errors import ClaimsError
 from schemas.reading import Limits
 from verify.claims import read_claims
-from verify.consistency.columns import Paper, ends_and_p, formulas, granularity
+from verify.consistency.columns import ends_and_p, formulas
 from verify.consistency.evaluate import Budget
+from verify.consistency.granularity import granularity
 from verify.consistency.grid import Cell, Grid, read_grids
 from verify.consistency.pairs import paired
+from verify.consistency.paper import Paper
 from verify.consistency.question_sets import pinned
 from verify.consistency.sentences import Sentence, read_scopes, read_sentences, sentences_of
 

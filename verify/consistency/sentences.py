@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from schemas.claims import Claims, Part, Scope, Statement
 from schemas.consistency import Consistency, Place, Rescue, Standing
 from schemas.errors import ClaimsError
-from verify.consistency.columns import Paper, because, granularity, place
 from verify.consistency.evaluate import (
     LEVELS,
     NARROWEST,
@@ -21,7 +20,9 @@ from verify.consistency.evaluate import (
     restriction,
 )
 from verify.consistency.grammar import Call, GrammarError, Node, parse, unparse
+from verify.consistency.granularity import granularity
 from verify.consistency.grid import Cell, Grid, read_cell
+from verify.consistency.paper import Paper, because, place
 from verify.consistency.values import Interval, approximate
 
 MAX_STATEMENTS = 2000
