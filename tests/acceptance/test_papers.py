@@ -1,6 +1,7 @@
 """Both papers from their claims files alone: each verdict that must be found, and nothing beside them."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,57 @@ def test_table_4_of_refining(reports: dict[str, ConsistencyReport]) -> None:
     assert len(derived) == 100
     assert all(finding.standing == "consistent" for finding in derived)
     assert _by_id(reports["refining"])["statement:wins-ties-losses"].standing == "consistent"
+
+
+def _table(name: str, id_: str) -> list[dict[str, str]]:
+    document = tomllib.loads((CLAIMS / f"{name}.toml").read_text(encoding="utf-8"))
+    (table,) = [table for table in document["tables"] if table["id"] == id_]
+    return [dict(zip([column["name"] for column in table["columns"]], row, strict=True)) for row in table["rows"]]
+
+
+def test_a_second_derivation_of_sample_more_without_this_code() -> None:
+    rows = _table("sample_more", "table2")
+    small = [row for row in rows if row["Model"] != "7B"]
+    inspecting = ("Self-Refine", "Reflexion (forced)", "Best-of-N")
+    iterative = ("Self-Refine", "Reflexion (forced)", "Debate")
+
+    def negative(some: list[dict[str, str]]) -> tuple[int, int]:
+        return sum(row["delta"].startswith("-") for row in some), len(some)
+
+    def worse(some: list[dict[str, str]]) -> int:
+        return sum(row["p_holm"] < "0.05" or row["p_holm"].startswith("<") for row in some)
+
+    assert negative(rows) == (30, 36)
+    assert negative([row for row in rows if row["Method"] not in inspecting]) == (12, 18)  # printed: 14 of 20
+    assert negative([row for row in rows if row["Method"] not in iterative]) == (14, 20)
+    assert negative([row for row in rows if row["Method"] in inspecting]) == (18, 18)
+    assert negative([row for row in small if row["Method"] in inspecting]) == (12, 12)
+    assert (len(small), worse(rows), worse(small)) == (28, 10, 6)
+    answers = {"Best-of-N": 8, "Debate": 3}
+    stored = [sum(answers.get(row["Method"], 1) for row in some) for some in (rows, small)]
+    assert [150 * (count + 16 * settings) for count, settings in zip(stored, (6, 4), strict=True)] == [27_300, 19_200]
+    naive = [round(float(row["acc"]) - float(row["sc_acc"]), 1) != float(row["delta"]) for row in rows]
+    assert sum(naive) == 9
+    gaps = sorted(-float(row["diff"]) for row in _table("sample_more", "judging"))
+    assert (gaps[0], gaps[-1]) == (1.3, 17.3)
+    below = sorted(-float(row["diff"]) for row in _table("sample_more", "judging") if row["Model"] != "7B")
+    assert (below[0], below[-1]) == (5.3, 17.3)  # printed: 8 to 17
+
+
+def test_a_second_derivation_of_refining_without_this_code() -> None:
+    records = [[int(part) for part in row["wtl"].split("/")] for row in _table("refining", "table4")]
+    assert [sum(column) for column in zip(*records, strict=True)] == [81, 12, 7]
+    for printed, n in (("20.5", 40), ("21.05", 40), ("78.3", 500), ("65.78", 500)):
+        decimals = len(printed.split(".")[1])
+        assert printed not in {f"{100 * k / n:.{decimals}f}" for k in range(n + 1)}
+    shares = {row["OlyBench"] for id_ in ("table1", "table2") for row in _table("refining", id_)}
+    # Python rounds half to even; a tie is accepted either way by looking a hair to both sides.
+    fits = [
+        n
+        for n in range(1, 675)
+        if shares <= {f"{100 * k / n + side:.1f}" for k in range(n + 1) for side in (-1e-9, 1e-9)}
+    ]
+    assert fits == []
 
 
 @pytest.mark.parametrize(("name", "code"), [("sample_more", 1), ("refining", 4)])

@@ -27,6 +27,8 @@ from verify.consistency.values import Interval, approximate
 
 MAX_STATEMENTS = 2000
 MAX_SCOPES = 50
+MAX_SHOWN = 120
+"""Characters of an expression in a message; the steps show it whole."""
 
 
 @dataclass(frozen=True)
@@ -228,9 +230,13 @@ def _evaluate(sentence: Sentence, scope: Sequence[Restriction], level: Level, pa
         held = condition(node, context, None, None)
         good = good and held is not False
         if held is False:
-            gives.append(f"{_sides(node, context)} is impossible")
+            gives.append(f"{_shortened(unparse(node))} comes to {_sides(node, context)}")
             context.note(f"{unparse(node)} is impossible")
     return Outcome(good, gives, context)
+
+
+def _shortened(expression: str) -> str:
+    return expression if len(expression) <= MAX_SHOWN else f"{expression[: MAX_SHOWN - 2]} …"
 
 
 def _sides(node: Node, context: Context) -> str:
