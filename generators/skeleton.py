@@ -7,6 +7,7 @@ formulas are for the reader to fill in.
 import csv
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import tomli_w
@@ -15,14 +16,18 @@ from schemas.errors import UsageError
 
 MAX_BYTES = 4 * 2**20
 MAX_TABLES = 100
-_TABULAR = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}(.*?)\\end\{\1\}", re.DOTALL)
+MAX_ROWS = 2000
+MAX_COLUMNS = 100
+MAX_CELL = 500
+"""Characters of a LaTeX cell that are looked at; longer ones are prose."""
+_BEGIN = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
 _NUMBER = re.compile(r"[<>~≈]?\s?[+\-−–]?\d[\d,]{0,20}(?:\.\d{0,20})?%?", re.ASCII)
 _RULE = re.compile(
-    r"\\(?:hline|toprule|midrule|bottomrule|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
+    r"\\(?:hline|toprule|midrule|bottomrule|addlinespace|cline\{[^}]{0,50}\}|cmidrule(?:\([^)]{0,50}\))?\{[^}]{0,50}\})"
 )
-_SPAN = re.compile(r"\\multicolumn\{(\d{1,2})\}\{[^{}]*\}\{((?:[^{}]|\{[^{}]*\})*)\}")
+_SPAN = re.compile(r"\\multicolumn\{(\d{1,2})\}\{[^{}]{0,100}\}\{((?:[^{}]|\{[^{}]{0,300}\}){0,300})\}")
 _WRAP = re.compile(
-    r"\\(?:textbf|textit|emph|underline|mathbf|text|textrm|textsc|mathrm|multirow\{[^}]*\}\{[^}]*\})\{([^{}]*)\}"
+    r"\\(?:textbf|textit|emph|underline|mathbf|text|textrm|textsc|mathrm|multirow\{[^}]{0,50}\}\{[^}]{0,50}\})\{([^{}]{0,300})\}"
 )
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?")
 _BLANK = ("", "-", "–", "—", "n/a")
@@ -41,7 +46,7 @@ def skeleton(path: Path, *, latex: bool) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8.") from None
     if latex:
-        tables = [rows for body in _TABULAR.findall(text)[:MAX_TABLES] if len(rows := _latex_rows(body[1])) > 1]
+        tables = [_latex_rows(body) for body in _tabulars(text)]
     else:
         try:
             read = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ","))
@@ -49,6 +54,8 @@ def skeleton(path: Path, *, latex: bool) -> str:
             raise UsageError(f"{path} is no CSV table: {error}.") from None
         tables = [[[cell.strip() for cell in row] for row in read if any(cell.strip() for cell in row)]]
     tables = [table for table in tables if len(table) > 1]
+    if any(len(table) > MAX_ROWS or max(map(len, table)) > MAX_COLUMNS for table in tables):
+        raise UsageError(f"{path} holds a table of more than {MAX_ROWS:,} rows or {MAX_COLUMNS} columns; cut it down.")
     if not tables:
         what = "tabular environment" if latex else "table with a heading and a row"
         raise UsageError(f"{path} holds no {what}.")
@@ -106,13 +113,28 @@ def _fill(rows: list[list[str]]) -> list[list[str]]:
     return filled
 
 
+def _tabulars(text: str) -> Iterator[str]:
+    """The bodies of tabular environments, by two searches each: a pattern for both ends could cost the square."""
+    at = 0
+    for _ in range(MAX_TABLES):
+        begin = _BEGIN.search(text, at)
+        if begin is None:
+            return
+        end = text.find(f"\\end{{{begin[1]}}}", begin.end())
+        if end < 0:
+            return
+        yield text[begin.end() : end]
+        at = end
+
+
 def _latex_rows(body: str) -> list[list[str]]:
     body = re.sub(r"(?<!\\)%[^\n]*", "", body)
     body = body[_preamble(body) :]
     rows = []
     for line in re.split(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline", body):
         cells: list[str] = []
-        for cell in re.split(r"(?<!\\)&", _RULE.sub("", line)):
+        for cell in re.split(r"(?<!\\)&", _RULE.sub("", line), maxsplit=MAX_COLUMNS):
+            cell = cell[:MAX_CELL]
             span = _SPAN.search(cell)
             cells.append(_plain(span[2] if span else cell))
             cells += [""] * (int(span[1]) - 1 if span else 0)

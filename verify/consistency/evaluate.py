@@ -42,9 +42,9 @@ class Budget:
 
     left: int = MAX_STEPS
 
-    def spend(self) -> None:
-        """One node. Raises CannotDecideError where none is left."""
-        self.left -= 1
+    def spend(self, steps: int = 1) -> None:
+        """So many steps. Raises CannotDecideError where none is left."""
+        self.left -= steps
         if self.left < 0:
             raise CannotDecideError(f"the file needs more than {MAX_STEPS:,} steps of evaluation; split it")
 

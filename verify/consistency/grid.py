@@ -10,7 +10,7 @@ from verify.claims import BLANK
 from verify.consistency.lattice import counts, differences, totals
 from verify.consistency.values import Interval, parse_value, printed_point, step
 
-MAX_CELLS = 100_000
+MAX_CELLS = 20_000
 SHARES = ("proportion", "difference")
 
 

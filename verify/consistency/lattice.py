@@ -44,6 +44,9 @@ def differences(printed: Interval, point: Fraction | None, n: int, scale: int, u
     return range(max(found.start, -n), min(found.stop, n + 1))
 
 
+MAX_ENUMERATED = 5000
+
+
 @lru_cache(maxsize=4096)
 def pass_chance(n: int, decimals: int, scale: int) -> float:
     """Chance that a share printed at random with so many decimals is possible at n (rounded to nearest).
@@ -54,6 +57,8 @@ def pass_chance(n: int, decimals: int, scale: int) -> float:
     grid: int = scale * 10**decimals
     if n >= grid:
         return 1.0
+    if n > MAX_ENUMERATED:
+        return (n + 1) / (grid + 1)  # but for ties
     reachable: set[int] = set()
     for k in range(n + 1):
         below, rest = divmod(2 * k * grid + n, 2 * n)

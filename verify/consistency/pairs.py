@@ -23,7 +23,7 @@ from verify.consistency.lattice import counts, differences, totals
 from verify.consistency.values import Interval, exactly
 
 MAX_N = 2000
-MAX_TABLES = 200_000
+MAX_TABLES = 50_000
 LISTED = 12
 SIGMAS = 5.0
 """Monte-Carlo tolerance of the replay, in standard errors."""
@@ -140,19 +140,15 @@ def _tables(cells: Mapping[str, Cell], n: int) -> list[tuple[int, int]] | None:
         return None
     tables = []
     for gap_count in gaps:
-        # Both right is between 0 and what is left of the less accurate method.
-        possible = [k for k in firsts if k - gap_count in seconds]
-        if not possible:
-            continue
         for b in range(max(0, gap_count), most + 1):
             c = b - gap_count
             if b + c > most:
                 break
-            if not any(b <= k and c <= k - gap_count and k + c <= n for k in possible):
-                continue
-            if override is not None and not _overrides(override, b, c):
-                continue
-            tables.append((b, c))
+            # The first is right on k questions: at least on b, at most on all but c; the second on k less the gap.
+            least = max(firsts.start, seconds.start + gap_count, b)
+            greatest = min(firsts.stop - 1, seconds.stop - 1 + gap_count, n - c)
+            if least <= greatest and (override is None or _overrides(override, b, c)):
+                tables.append((b, c))
     return tables
 
 

@@ -28,6 +28,7 @@ def _sign_test(call: Call, context: Context, row: Row | None, outer: Row | None)
             raise ExpressionError(f"asks for a sign test on {sides} sides; there are tests on 1 and 2")
     ns = whole_range(call, call.arguments[1], context, row, outer)
     ks = whole_range(call, call.arguments[0], context, row, outer)
+    context.budget.spend(_cost(ns, ks))
     found = [exact.sign_test(k, n, sides=sides) for n in ns for k in ks if k <= n <= exact.MAX_N]
     if not found:
         raise CannotDecideError(f"{unparse(call)} has more successes than trials, or more than {exact.MAX_N} trials")
@@ -37,6 +38,7 @@ def _sign_test(call: Call, context: Context, row: Row | None, outer: Row | None)
 def _mcnemar(call: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
     arity(call, 2, 2)
     bs, cs = (whole_range(call, node, context, row, outer) for node in call.arguments)
+    context.budget.spend(_cost(bs, cs))
     found = [exact.mcnemar(b, c) for b in bs for c in cs if b + c <= exact.MAX_N]
     if not found:
         raise CannotDecideError(f"{unparse(call)} is over more than {exact.MAX_N} questions")
@@ -46,10 +48,16 @@ def _mcnemar(call: Call, context: Context, row: Row | None, outer: Row | None) -
 def _best_p(call: Call, context: Context, row: Row | None, outer: Row | None) -> Value:
     arity(call, 1, 1)
     ks = whole_range(call, call.arguments[0], context, row, outer)
+    context.budget.spend(_cost(ks, ks))
     found = [exact.mcnemar(k, 0) for k in ks if k <= exact.MAX_N]
     if not found:
         raise CannotDecideError(f"{unparse(call)} is over more than {exact.MAX_N} questions")
     return Interval(min(found), max(found))
+
+
+def _cost(first: range, second: range) -> int:
+    """Steps that enumerating a test over two ranges is worth: a quarter of a step a term."""
+    return len(first) * len(second) * min(first[-1] + second[-1], exact.MAX_N) // 4
 
 
 def _alpha(call: Call, node: Node, context: Context, row: Row | None, outer: Row | None) -> Fraction:

@@ -1,6 +1,7 @@
 """Question sets whose size is not stated: which n makes every printed share possible, and which cells stand alone."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from schemas.claims import QuestionSet
 from schemas.consistency import Consistency
@@ -8,12 +9,19 @@ from verify.consistency.grid import Cell
 from verify.consistency.lattice import fitting
 from verify.consistency.paper import place
 
-MAX_WORK = 20_000_000
-"""Values times sizes that are tried for one set."""
+MAX_WORK = 5_000_000
+"""Values times sizes that are tried for one file."""
 SHOWN = 8
 
 
-def pinned(question_set: QuestionSet, cells: Sequence[Cell]) -> Iterator[Consistency]:
+@dataclass
+class Work:
+    """What is left of MAX_WORK, over all sets of a file."""
+
+    left: int = MAX_WORK
+
+
+def pinned(question_set: QuestionSet, cells: Sequence[Cell], work: Work) -> Iterator[Consistency]:
     """Whether some n up to `at_most` makes all shares of a set possible; else which fail at the n that fit most.
 
     This needs no n: with a true n within the bound, every printed share is possible at it.
@@ -24,7 +32,8 @@ def pinned(question_set: QuestionSet, cells: Sequence[Cell]) -> Iterator[Consist
         return
     values = {(cell.text, cell.scale): cell for cell in shares}
     subject = question_set.id
-    if len(values) * at_most > MAX_WORK:
+    work.left -= len(values) * at_most
+    if work.left < 0:
         yield Consistency(
             id=f"question-set:{subject}",
             check="question-set",

@@ -19,11 +19,12 @@ from verify.consistency.granularity import granularity
 from verify.consistency.grid import Cell, Grid, read_grids
 from verify.consistency.pairs import paired
 from verify.consistency.paper import Paper
-from verify.consistency.question_sets import pinned
+from verify.consistency.question_sets import Work, pinned
 from verify.consistency.sentences import Sentence, read_scopes, read_sentences, sentences_of
 
 SMALL_FILE_BYTES = 8 * 2**20
 """Largest claims file that is reasoned about."""
+MAX_PAIRED = 200
 REFUTED: tuple[Standing, ...] = ("impossible", "contradiction")
 SHOWS_NEAREST = 2
 ORDER: tuple[Standing, ...] = ("impossible", "contradiction", "conditional", "undecided", "consistent")
@@ -90,6 +91,8 @@ def _table_of(finding: Consistency) -> str:
 
 def _findings(claims: Claims, name: str) -> list[Consistency]:
     grids = read_grids(claims, name)
+    if len(claims.paired) > MAX_PAIRED:
+        raise ClaimsError(f"{name}: more than {MAX_PAIRED} paired comparisons; split the file.")
     sentences = read_sentences(claims, name)
     rules = read_scopes(claims, list(grids.values()), name)
     paper = Paper(name, grids, {item.statement.id: item.cells for item in sentences}, Budget())
@@ -123,8 +126,13 @@ def _tables(grids: dict[str, Grid], paper: Paper) -> Iterator[Consistency]:
 def _sets(claims: Claims, grids: dict[str, Grid], sentences: Sequence[Sentence]) -> Iterator[Consistency]:
     cells: list[Cell] = [cell for grid in grids.values() for row in grid.rows for cell in row.values()]
     cells += [cell for sentence in sentences for cell in sentence.cells]
+    by_set: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.set is not None:
+            by_set.setdefault(cell.set.id, []).append(cell)
+    work = Work()
     for question_set in claims.sets:
-        yield from pinned(question_set, [c for c in cells if c.set is not None and c.set.id == question_set.id])
+        yield from pinned(question_set, by_set.get(question_set.id, []), work)
 
 
 def _repeated(findings: Sequence[Consistency]) -> str | None:
