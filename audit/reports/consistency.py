@@ -105,6 +105,7 @@ def _summary(findings: Sequence[Consistency]) -> list[str]:
     """What is consistent, counted by check and table; sentences and 2×2 tables by name."""
     by_check: Counter[str] = Counter()
     rounded: Counter[str] = Counter()
+    powers: dict[str, list[float]] = {}
     lines = []
     for finding in findings:
         table = finding.subject.split("/r", 1)[0] if "/r" in finding.subject else ""
@@ -114,10 +115,15 @@ def _summary(findings: Sequence[Consistency]) -> list[str]:
         if finding.check in ("paired", "question-set"):
             lines.append(f"{finding.check} {finding.subject}: {finding.message}")
             lines += [f"    {note}" for note in finding.notes[:FIRST_NOTES]]
+        if finding.power is not None:
+            powers.setdefault(key, []).append(finding.power)
     head = []
     for key, count in by_check.items():
         if key.split()[0] not in ("paired", "question-set"):
             head.append(f"{key}: {count}")
+            if chances := powers.get(key):
+                mean = 100 * sum(chances) / len(chances)
+                head.append(f"    an arbitrary value in place of these would pass with chance {mean:.0f}% on average")
             if rounded[key]:
                 head.append(
                     f"    {rounded[key]} of these would not follow from the printed digits alone; rounding explains it"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import run_audit
+from support import REAL, run_audit
 
 from audit.reports.consistency import render_explanation, render_text
 from audit.reports.style import Style
@@ -80,6 +80,13 @@ def test_a_difference_of_rounded_shares_is_a_difference(tmp_path: Path) -> None:
     assert _one(_check(tmp_path, text.replace("33.4", "33.6")), "granularity:x").standing == "impossible"
 
 
+def test_best_case_significance_of_a_gap(tmp_path: Path) -> None:
+    # −2.0 points of 150 are three questions; with none against it an exact test gives 2/2³ = .25.
+    text = SHARE.format(set="n = 150", says="-2.0", unit="points").replace("proportion", "difference")
+    (note,) = _one(_check(tmp_path, text), "granularity:x").notes
+    assert note == "a gap of 3 questions has an exact two-sided p of 0.25 at the least"
+
+
 def test_what_a_mean_of_runs_could_print_is_noted(tmp_path: Path) -> None:
     # 78.3% of 500 is 391.5: twice that is whole.
     text = SHARE.format(set="n = 500", says="78.3", unit="percent")
@@ -88,7 +95,14 @@ def test_what_a_mean_of_runs_could_print_is_noted(tmp_path: Path) -> None:
 
 def test_draws_and_interpolated_values_get_no_granularity_check(tmp_path: Path) -> None:
     text = SHARE.format(set="n = 150", says="70.1", unit="percent").replace("proportion", "mean-of-draws")
-    assert _check(tmp_path, text).findings == []
+    (only,) = _check(tmp_path, text).findings
+    assert (only.check, only.standing) == ("file", "undecided")
+
+
+@pytest.mark.parametrize("path", sorted(REAL.glob("*.claims.toml")), ids=lambda path: path.name)
+def test_claims_bound_to_a_release_stay_valid(path: Path) -> None:
+    # One format: these are for `audit verify`; alone they give nothing to check, and no error.
+    assert [finding.check for finding in check_file(path).findings] == ["file"]
 
 
 def test_sizes_pinned_by_the_cells(tmp_path: Path) -> None:

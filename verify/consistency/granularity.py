@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from schemas.consistency import Consistency, Standing
-from verify.consistency import lattice
+from verify.consistency import exact, lattice
 from verify.consistency import values as iv
 from verify.consistency.grid import Cell
 from verify.consistency.paper import result
@@ -47,7 +47,9 @@ def granularity(cell: Cell) -> Consistency | None:
     if len(possible):
         found = f"{possible[0]}" if len(possible) == 1 else f"{possible[0]} to {possible[-1]}"
         steps.append(f"whole numbers in there: {found}")
-        return result("granularity", cell, "consistent", f"{cell.text} is {found} of {n}.", power=power, steps=steps)
+        message = f"{cell.text} is {found} of {n}."
+        notes = _best_case(possible) if cell.kind == "difference" else []
+        return result("granularity", cell, "consistent", message, power=power, steps=steps, notes=notes)
     steps.append("no whole number lies in there")
     standing: Standing = "impossible" if cell.set.basis == "stated" else "conditional"
     return result(
@@ -60,6 +62,16 @@ def granularity(cell: Cell) -> Consistency | None:
         steps=steps,
         notes=_otherwise(cell, n) + _runs(cell, n),
     )
+
+
+def _best_case(gaps: range) -> list[str]:
+    """The least p-value that an exact test could give such a gap: when nothing speaks against it."""
+    widest = max(abs(gaps[0]), abs(gaps[-1]))
+    if not 0 < widest <= exact.MAX_N:
+        return []
+    return [
+        f"a gap of {widest} questions has an exact two-sided p of {float(exact.mcnemar(widest, 0)):.2g} at the least"
+    ]
 
 
 def _possible(cell: Cell, printed: Interval, n: int) -> range | None:

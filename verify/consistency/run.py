@@ -46,6 +46,7 @@ def check_claims(claims: Claims, *, name: str = "claims") -> ConsistencyReport:
         # where other values of the same source show that it does not cut.
         cut = _findings(msgspec.structs.replace(claims, rounding="down"), name)
         findings = weigh_rounding(findings, cut)
+    findings = findings or [_nothing(name)]
     findings.sort(key=lambda finding: ORDER.index(finding.standing))
     counts = {standing: sum(finding.standing == standing for finding in findings) for standing in ORDER}
     return ConsistencyReport(
@@ -55,6 +56,19 @@ def check_claims(claims: Claims, *, name: str = "claims") -> ConsistencyReport:
         verdict=_verdict(counts),
         counts=ConsistencyCounts(**counts),
         findings=findings,
+    )
+
+
+def _nothing(name: str) -> Consistency:
+    return Consistency(
+        id=f"file:{name}",
+        check="file",
+        subject=name,
+        standing="undecided",
+        message=(
+            "nothing here can be checked without generations; give columns a kind, sets and formulas, "
+            "or add statements."
+        ),
     )
 
 
