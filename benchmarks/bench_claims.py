@@ -12,7 +12,8 @@ from collections import Counter
 import numpy as np
 
 from generators.paper_errors import ERRORS, plant
-from generators.papers import MODES, claims_of, random_paper
+from generators.paper_numbers import MODES
+from generators.papers import claims_of, random_paper
 from schemas.claims import Rounding
 from verify.consistency import check_claims
 

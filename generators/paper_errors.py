@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from generators.papers import Paper, claims_of, printed, random_paper, rejected
+from generators.paper_numbers import printed, rejected
+from generators.papers import Paper, claims_of, random_paper
 from schemas.claims import Claims, Column, Paired, Part, Statement, Table
 
 

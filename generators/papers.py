@@ -5,46 +5,13 @@ own: nothing is shared with `verify`, which is what these papers test. Every num
 printed by one way of rounding, sometimes from the exact value and sometimes from digits already printed, as papers do.
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
+from generators.paper_numbers import ALPHA, MODES, Mode, holm, printed, rejected, sign_chance
 from schemas.claims import Claims, Column, Paired, Part, QuestionSet, Rounding, Scope, Statement, Table
-
-Mode = Literal["half-even", "half-up", "half-down", "down", "up"]
-MODES: tuple[Mode, ...] = ("half-even", "half-up", "half-down", "down", "up")
-ALPHA = Fraction(1, 20)
-
-
-def printed(value: Fraction, decimals: int, mode: Mode) -> str:
-    """`value` with so many decimals; `down` cuts digits (towards zero), `up` goes away from zero."""
-    scaled = abs(value) * 10**decimals
-    below, rest = scaled.numerator // scaled.denominator, scaled - scaled.numerator // scaled.denominator
-    half = Fraction(1, 2)
-    more = {
-        "half-even": rest > half or (rest == half and below % 2 == 1),
-        "half-up": rest >= half,
-        "half-down": rest > half,
-        "down": False,
-        "up": rest > 0,
-    }[mode]
-    digits = str(below + more).rjust(decimals + 1, "0")
-    sign = "-" if value < 0 and below + more else ""
-    return sign + (f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits)
-
-
-def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
-    """Holm-adjusted p-values."""
-    result = [Fraction(0)] * len(p_values)
-    largest = Fraction(0)
-    for rank, (p, index) in enumerate(sorted((p, i) for i, p in enumerate(p_values))):
-        largest = max(largest, min(Fraction(1), (len(p_values) - rank) * p))
-        result[index] = largest
-    return result
 
 
 @dataclass
@@ -226,6 +193,7 @@ def claims_of(paper: Paper, *, rounding: Rounding) -> Claims:
             )
             for index, (model, dataset, _, wtl, record) in enumerate(summary)
         ),
+        _shares(paper),
         _ladder(paper),
     ]
     b, c, both, _, wrong = paper.paired
@@ -233,7 +201,11 @@ def claims_of(paper: Paper, *, rounding: Rounding) -> Claims:
     return Claims(
         format_version="1.0",
         rounding=rounding,
-        sets=[*sets, QuestionSet(id="pairs", n=n)],
+        sets=[
+            *sets,
+            QuestionSet(id="pairs", n=n),
+            QuestionSet(id="untold", at_most=min(20_000, 2 * paper.rows[0].n)),
+        ],
         scopes=[Scope(id="one-model", where="Model = 'm0'"), Scope(id="one-method", where="Method = 'k0'")],
         tables=tables,
         statements=_sentences(paper),
@@ -258,6 +230,16 @@ def _gap(paper: Paper) -> Fraction:
     if paper.from_printed:
         return Fraction(paper.show(first)) - Fraction(paper.show(second))
     return first - second
+
+
+def _shares(paper: Paper) -> Table:
+    """Shares of the first dataset again, as fractions, over a set whose size is not told but bounded."""
+    rows = [row for row in paper.rows if row.dataset == "d0"]
+    return Table(
+        id="shares",
+        columns=[Column(name="acc", kind="proportion", unit="fraction", set="untold")],
+        rows=[[paper.show(row.acc / 100, paper.decimals + 2)] for row in rows],
+    )
 
 
 def _ladder(paper: Paper) -> Table:
@@ -313,6 +295,28 @@ def _sentences(paper: Paper) -> list[Statement]:
             says=paper.show(_seen(paper, first, "acc", first.acc), max(0, paper.decimals - 1)),
             value=f"at(main, acc, {here})",
         ),
+        Statement(
+            id="holm-adjusted",
+            kind="count",
+            says=str(rejected([row.p for row in rows])),
+            value="holm(main, p_holm, Model, Dataset, 0.05)",
+        ),
+        Statement(
+            id="all-negative",
+            kind="count",
+            says=str(
+                sum(
+                    all(delta < 0 for row, delta in zip(rows, deltas, strict=True) if row.model == model)
+                    for model in {row.model for row in rows}
+                )
+            ),
+            value="groups(main, Model, delta < 0)",
+        ),
+        Statement(
+            id="average",
+            says=paper.show(sum(deltas, Fraction(0)) / len(rows), 1),
+            value="avg(main, delta)",
+        ),
         Statement(id="rising", holds=["increasing(ladder, cost)"]),
         Statement(id="subset", holds=["count(main, delta < 0 and p < 0.05) <= count(main, p < 0.05)"]),
         Statement(
@@ -321,14 +325,3 @@ def _sentences(paper: Paper) -> list[Statement]:
             value="sum(main, tokens)",
         ),
     ]
-
-
-def sign_chance(k: int, n: int) -> Fraction:
-    """Two-sided sign test."""
-    tails = [sum(math.comb(n, i) for i in range(k + 1)), sum(math.comb(n, i) for i in range(k, n + 1))]
-    return min(Fraction(1), Fraction(2 * min(tails), 2**n))
-
-
-def rejected(p_values: Sequence[Fraction]) -> int:
-    """How many Holm's procedure rejects at .05."""
-    return sum(adjusted <= ALPHA for adjusted in holm(p_values))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from generators.paper_errors import ERRORS, plant
-from generators.papers import MODES, Mode, claims_of, printed, random_paper
+from generators.paper_numbers import MODES, Mode, printed
+from generators.papers import claims_of, random_paper
 from schemas.claims import Rounding
 from verify.consistency import check_claims
 
