@@ -80,4 +80,5 @@ def pinned(question_set: QuestionSet, cells: Sequence[Cell], work: Work) -> Iter
         condition=None if stated else f"n being at most {at_most:,} for {subject}, which is assumed, and one run",
         places=[place(cell) for cell in suspects[:20]],
         steps=steps,
+        notes=["means over several runs are no such shares; where these are means, their kind is mean-of-draws"],
     )
