@@ -15,6 +15,7 @@ from audit.outcome import Outcome
 from schemas.errors import AuditError, UsageError
 
 COMMANDS = {
+    "claims": ("audit.commands.claims", "claims", "Check a paper's numbers against each other; no release needed."),
     "grader": ("audit.commands.grader", "grader", "Try a grader, ours or anybody's, before trusting what it graded."),
     "import": ("audit.commands.importing", "import_", "Turn other people's logs into a release."),
     "schema": ("audit.commands.schema", "schema", "Print a JSON Schema of the release format."),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from schemas.claims import Claims
+from schemas.consistency import ConsistencyReport
 from schemas.errors import UsageError
 from schemas.manifest import FORMAT_VERSION, Manifest
 from schemas.record import Question, Record
@@ -23,6 +24,7 @@ TYPES: dict[str, type[msgspec.Struct]] = {
     "record": Record,
     "claims": Claims,
     "report": Report,
+    "consistency": ConsistencyReport,
 }
 
 
