@@ -193,12 +193,18 @@ class _ShardReader:
                 self.fail("texts", line, record.question_id, problem)
             else:
                 self.tally("texts").ok()
-            error = f"generation {generation.index} reads like a server's error." if ERROR_TEXT.match(text) else None
-            self.check("error-texts", record, line, error)
+            if ERROR_TEXT.match(text):
+                what = f"generation {generation.index} reads like a server's error."
+                self.fail("error-texts", line, record.question_id, what)
+            else:
+                self.tally("error-texts").ok()
             if generation.role == "sample":
                 # Repeats are looked for among samples only: revisions and debate turns may rightly repeat.
-                repeat = f"sample {generation.index} repeats an earlier one." if text in seen else None
-                self.check("repeated-samples", record, line, repeat)
+                if text in seen:
+                    what = f"sample {generation.index} repeats an earlier one."
+                    self.fail("repeated-samples", line, record.question_id, what)
+                else:
+                    self.tally("repeated-samples").ok()
                 seen.add(text)
 
     def grade_answers(self, record: Record, line: int, answers: list[Generation], gold: str | None) -> Votes:
@@ -225,11 +231,12 @@ class _ShardReader:
                     vote = votes.setdefault((form, grade == Grade.CORRECT), len(votes))
             claim = generation.claimed
             if claim is not None and claim.answer is not None and vote != NONE:
-                problem = (
-                    f"generation {generation.index}: the runner read {claim.answer[:60]!r}, we read another answer."
-                )
-                same = form in self.forms_of_claim(claim.answer)
-                self.check("claimed-answers", record, line, None if same else problem)
+                if form in self.forms_of_claim(claim.answer):
+                    self.tally("claimed-answers").ok()
+                else:
+                    read = claim.answer[:60]
+                    what = f"generation {generation.index}: the runner read {read!r}, we read another answer."
+                    self.fail("claimed-answers", line, record.question_id, what)
             flag = NONE if claim is None or claim.correct is None else int(claim.correct)
             claimed_vote = (
                 NONE
@@ -250,10 +257,12 @@ class _ShardReader:
                 )
             )
             if flag != NONE and grade in (Grade.CORRECT, Grade.INCORRECT, Grade.UNPARSED):
-                problem = (
-                    f"generation {generation.index}: the runner says {_word(bool(flag))}, we say {grade.name.lower()}."
-                )
-                self.check("claimed-grades", record, line, problem if flag != (grade == Grade.CORRECT) else None)
+                if flag == (grade == Grade.CORRECT):
+                    self.tally("claimed-grades").ok()
+                else:
+                    ours = grade.name.lower()
+                    what = f"generation {generation.index}: the runner says {_word(bool(flag))}, we say {ours}."
+                    self.fail("claimed-grades", line, record.question_id, what)
         return votes
 
     def graded(self, answer: str, gold: str | None) -> tuple[Grade, int, str]:
