@@ -154,7 +154,9 @@ def _record(paper: Paper, claims: Claims, rng: np.random.Generator) -> Planted |
 def _said(id_: str, part: int, units: int) -> "Callable[[Paper, Claims, np.random.Generator], Planted | None]":
     def error(paper: Paper, claims: Claims, rng: np.random.Generator) -> Planted | None:
         del rng
-        if id_ in ("negative", "rest") and any(Fraction(row.text["delta"]) == 0 for row in paper.rows):
+        if id_ in ("negative", "rest") and any(
+            abs(Fraction(row.text["delta"])) <= Fraction(1, 10**paper.decimals) for row in paper.rows
+        ):
             return None  # a printed zero may be of either sign, and the count is then open
         one = next(one for one in claims.statements if one.id == id_)
         text = one.parts[part].says if one.parts else one.says
@@ -167,7 +169,7 @@ def _said(id_: str, part: int, units: int) -> "Callable[[Paper, Claims, np.rando
 
 def _one_sided(paper: Paper, claims: Claims, rng: np.random.Generator) -> Planted | None:
     del rng
-    if any(Fraction(row.text["delta"]) == 0 for row in paper.rows):
+    if any(abs(Fraction(row.text["delta"])) <= Fraction(1, 10**paper.decimals) for row in paper.rows):
         return None
     text = next(one.says for one in claims.statements if one.id == "sign-test")
     if text is None or text.startswith("<") or Fraction(text) < Fraction(1, 100) or Fraction(text) >= 1:

@@ -58,6 +58,8 @@ class Paper:
     paired: tuple[int, int, int, int, int]
     """b, c, both right, neither right, disagreements where both are wrong."""
     n_paired: int
+    quotes_printed: bool = True
+    """Whether means and sentences are computed from printed digits, whatever the columns were computed from."""
 
     def show(self, value: Fraction, decimals: int | None = None) -> str:
         """A number as this paper prints it."""
@@ -109,6 +111,7 @@ def random_paper(rng: np.random.Generator, *, mode: Mode | None = None) -> Paper
             row.p_holm = adjusted
     for row in paper.rows:
         _print_row(paper, row)
+    paper.quotes_printed = bool(rng.integers(2))
     n = int(rng.integers(10, 400))
     b, c, both, neither = (int(count) for count in rng.multinomial(n, rng.dirichlet([1, 1, 2, 1])))
     paper.n_paired = n
@@ -149,7 +152,7 @@ _WHERE = "Model = ^Model and Dataset = ^Dataset"
 
 
 def _seen(paper: Paper, row: Row, name: str, exact: Fraction) -> Fraction:
-    return Fraction(row.text[name]) if paper.from_printed else exact
+    return Fraction(row.text[name]) if paper.quotes_printed else exact
 
 
 def claims_of(paper: Paper, *, rounding: Rounding) -> Claims:

@@ -57,7 +57,8 @@ def _try(cell: Cell, tree: Node, row: Mapping[str, Cell], level: Level, paper: P
             raise ExpressionError("gives no wins/ties/losses; write record(first difference, second, …)")
         records = " or ".join(f"{wins}/{ties}/{losses}" for wins, ties, losses in sorted(value)[:6])
         return _Tried(cell.record in value, records, context)
-    target = cell.at(level)
+    # The entry itself was printed from what its formula gave, rounded shares or not; only others read it loosely.
+    target = cell.printed if cell.kind == "difference" else cell.at(level)
     if not isinstance(value, Interval) or target is None:
         raise ExpressionError("gives no number")
     return _Tried(value.meets(target), str(value), context)

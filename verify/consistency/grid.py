@@ -8,7 +8,7 @@ from schemas.claims import Claims, Column, Kind, QuestionSet, Rounding, Table, U
 from schemas.errors import ClaimsError
 from verify.claims import BLANK
 from verify.consistency.lattice import counts, differences, totals
-from verify.consistency.values import Interval, parse_value, printed_point, step
+from verify.consistency.values import Interval, hull, parse_value, printed_point, step
 
 MAX_CELLS = 20_000
 SHARES = ("proportion", "difference")
@@ -28,6 +28,9 @@ class Cell:
     columns may have been computed from rounded numbers."""
     assumed: Interval | None = None
     """The same, with every n that is stated or assumed."""
+    loose: Interval | None = None
+    """For a difference: what it may be to those who compute from it. Printed from rounded shares, it is up to one
+    unit off the exact difference."""
     point: Fraction | None = None
     scale: int = 1
     decimals: int = 0
@@ -45,7 +48,9 @@ class Cell:
         """The interval as `printed`, narrowed by `stated` or `assumed` numbers of questions, or the `point`."""
         if level == "point":
             return self.printed if self.point is None else Interval(self.point, self.point)
-        return {"printed": self.printed, "stated": self.stated, "assumed": self.assumed}[level]
+        if level == "printed":
+            return self.printed if self.loose is None else self.loose
+        return {"stated": self.stated, "assumed": self.assumed}[level]
 
 
 @dataclass(frozen=True)
@@ -111,20 +116,24 @@ def read_cell(
     point = printed_point(text)
     decimals = len(str(step(text).denominator)) - 1 if point is not None else 0
     by_n = question_set is not None and question_set.n is not None
-    narrowed = _narrow(printed, kind, question_set, scale, point, text) if by_n else printed
+    loose = printed
+    if kind == "difference" and point is not None:
+        loose = hull(printed, Interval(point - step(text), point + step(text)))
+    narrowed = _narrow(printed, kind, question_set, scale, point, text) if by_n else loose
     return Cell(
         id_,
         place,
         text,
         kind,
         printed,
-        narrowed if question_set is not None and question_set.basis == "stated" else printed,
+        narrowed if question_set is not None and question_set.basis == "stated" else loose,
         narrowed,
-        point,
-        scale,
-        decimals,
-        question_set,
+        point=point,
+        scale=scale,
+        decimals=decimals,
+        set=question_set,
         source=source,
+        loose=loose,
     )
 
 
