@@ -54,8 +54,8 @@ def parse_printed(text: str, rounding: Rounding) -> Printed:
     """The interval of a printed number, for example "72.0", "+1.9", "1,784", ".097", "84.3%" or "<0.001".
 
     `nearest` takes half a unit in the last place on either side, ends included, since a tie may have gone either
-    way; `down` and `up` take one unit on one side (for negative numbers on both, as cutting digits rounds those
-    towards zero); `any` takes one unit on both sides. Raises ValueError with a clause that says what is wrong.
+    way; `down` and `up` take one unit on one side (for zero and negative numbers on both, as cutting digits
+    rounds those towards zero); `any` takes one unit on both sides. Raises ValueError with a clause that says what is wrong.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None or not (match["whole"] or match["decimals"]):
@@ -81,7 +81,7 @@ def parse_printed(text: str, rounding: Rounding) -> Printed:
         )
     if rounding == "nearest":
         return Printed(text, value, value - unit / 2, value + unit / 2, percent=percent)
-    both = rounding == "any" or value < 0
+    both = rounding == "any" or value <= 0  # a small negative that is cut off prints as 0.0 too
     low = value if rounding == "down" and not both else value - unit
     high = value if rounding == "up" and not both else value + unit
     return Printed(text, value, low, high, low_open=low < value, high_open=high > value, percent=percent)

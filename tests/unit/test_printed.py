@@ -48,6 +48,13 @@ def test_cutting_digits_of_a_negative_number_goes_either_way() -> None:
     assert not printed.admits(Fraction("-6.4"))
 
 
+def test_a_negative_number_that_is_cut_to_zero_prints_as_zero() -> None:
+    printed = parse_printed("0.0", "down")
+    assert printed.admits(Fraction("-0.09"))
+    assert printed.admits(Fraction("0.09"))
+    assert not printed.admits(Fraction("-0.1"))
+
+
 def test_any_takes_a_whole_unit_on_both_sides() -> None:
     printed = parse_printed("5", "any")
     assert printed.admits(Fraction("4.001"))
