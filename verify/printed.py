@@ -55,7 +55,8 @@ def parse_printed(text: str, rounding: Rounding) -> Printed:
 
     `nearest` takes half a unit in the last place on either side, ends included, since a tie may have gone either
     way; `down` and `up` take one unit on one side (for zero and negative numbers on both, as cutting digits
-    rounds those towards zero); `any` takes one unit on both sides. Raises ValueError with a clause that says what is wrong.
+    rounds those towards zero); `any` takes one unit on both sides. Raises ValueError with a clause that says what is
+    wrong.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None or not (match["whole"] or match["decimals"]):
