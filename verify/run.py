@@ -20,7 +20,7 @@ from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare
 from verify.estimates import STATISTICS, standard_table
-from verify.findings import note
+from verify.findings import note, warning
 from verify.golds import check_golds, compare_golds, read_benchmark
 from verify.grades import DatasetGrading, Judge
 from verify.grades import bind as bind_grading
@@ -84,6 +84,15 @@ def verify_release(
         if benchmark is not None:
             findings += compare_golds(dataset, grading[name], benchmark)
     findings += check_integrity(release, grid, tallies, foreign_grading=_foreign(published))
+    if claims_path is not None and not bound:
+        findings.append(
+            warning(
+                "claims",
+                claims_path.name,
+                "The claims file binds no number to a cell and a statistic, so none was checked against the release; "
+                "`audit claims` checks numbers against each other.",
+            )
+        )
     inference = Inference(seed=seed, spending=spending or Spending())
     study = Study(release.manifest, grid.cells, inference)
     checked = compare(release, study, bound)

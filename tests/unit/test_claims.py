@@ -80,6 +80,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_claims(tmp_path / "nowhere.toml", limits=Limits())
 
 
+def test_a_claims_file_without_a_bound_number_is_said_to_check_nothing(tmp_path: Path) -> None:
+    cell = Cell(id="m/d/x", decision_rule="only")
+    root = write_release(tmp_path / "r", [cell], ["5"], [record(cell.id, "q0", [sample(0, "\\boxed{5}")])])
+    path = tmp_path / "paper.toml"
+    path.write_text(HEAD + 'tables = [{id="t", columns=[{name="Acc"}], rows=[["72.0"]]}]')
+    report = verify_release(root, claims=path).report
+    (finding,) = [f for f in report.findings if f.check == "claims"]
+    assert finding.severity == "warning"
+    assert "none was checked" in finding.message
+
+
 def test_two_claims_files_in_a_release_are_one_too_many(tmp_path: Path) -> None:
     for name in ("claims.toml", "claims.json"):
         (tmp_path / name).write_text("")
