@@ -303,8 +303,16 @@ def _judge_minus_majority(data: CellData, parameters: Parameters) -> Value | Una
     return Value(difference, centre - unknown - ties, centre + unknown + ties, judge.n, data.n)
 
 
+def _judged_surely(data: CellData, parameters: Parameters) -> tuple[Outcomes, Outcomes] | Unavailable:
+    """As `_judged`, where no tie is drawn at random: which answer a draw took, the release does not say."""
+    pair = _judged(data, parameters)
+    if not isinstance(pair, Unavailable) and (drawn := int(np.sum(pair[1].tied > 1))):
+        return Unavailable(f"{drawn} votes are tied and their winners drawn at random.")
+    return pair
+
+
 def _agreement_rate(data: CellData, parameters: Parameters) -> Value | Unavailable:
-    pair = _judged(data, {**parameters, "tie_rule": "first"})
+    pair = _judged_surely(data, parameters)
     if isinstance(pair, Unavailable):
         return pair
     judge, majority = pair
@@ -314,7 +322,7 @@ def _agreement_rate(data: CellData, parameters: Parameters) -> Value | Unavailab
 
 def _override_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
     """Share that the judge gets right, of the questions where judge and plurality differ and exactly one is right."""
-    pair = _judged(data, {**parameters, "tie_rule": "first"})
+    pair = _judged_surely(data, parameters)
     if isinstance(pair, Unavailable):
         return pair
     judge, majority = (outcomes.grade == Grade.CORRECT for outcomes in pair)

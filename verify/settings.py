@@ -1,7 +1,7 @@
 """Settings: every method against the sampling curve at the method's own cost, with inference paired by question."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,8 @@ _TIES: dict[TieRule, CurveTies] = {
     "right": CurveTies.RIGHT,
 }
 ALL = "all"
+FINEST = 32
+"""Largest pool whose curve is computed at every size."""
 Floats = NDArray[np.float64]
 
 
@@ -59,6 +61,8 @@ class MethodComparison:
     cost: float
     point: CurvePoint
     curve: Curve
+    grid_gap: float
+    """How far the baseline moves if the curve is interpolated between all its sizes: authors may have done so."""
     result: Comparison
     replicates: Floats
     """(resamples,) of the difference."""
@@ -69,10 +73,11 @@ class MethodComparison:
         return len(self.questions)
 
     def curve_reach(self, draws: int) -> float:
-        """How far the baseline may be off where it was drawn `draws` times a question and not computed (0)."""
+        """How far an author's baseline may be from ours: drawn `draws` times a question and not computed (0), and
+        read between other sizes than ours."""
         if draws == 0:
-            return 0.0
-        return normal_tolerance(0.0, curve_error_at_cost(self.curve, self.point, draws)).high
+            return self.grid_gap
+        return self.grid_gap + normal_tolerance(0.0, curve_error_at_cost(self.curve, self.point, draws)).high
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,9 @@ class Study:
         if data.cell.decision_rule not in ("selected", "highest-score"):
             return f"the cell's decision rule is `{data.cell.decision_rule}`: nothing selects among candidates"
         answers = our_answers(data)
-        judge, majority = decide(data, answers), decide(data, answers, rule="plurality", tie_rule="first")
+        judge, majority = decide(data, answers), decide(data, answers, rule="plurality")
+        if drawn := int(np.sum(majority.tied > 1)):
+            return f"{drawn} votes are tied and their winners drawn at random, so no one outcome is the author's"
         known = (judge.grade != Grade.UNKNOWN) & (majority.grade != Grade.UNKNOWN)
         if known.sum() < 2:
             return "fewer than two questions are known, and one has no spread to resample"
@@ -336,6 +343,14 @@ class _PoolCurve:
     costs: Floats
     """(questions, sizes), in the unit of comparison."""
     questions: tuple[str, ...]
+    fine_accuracy: Floats
+    fine_costs: Floats
+    """(questions, N = 1, 2, 3, ...): the same between the sizes of `GRID`, for pools of at most `FINEST` samples."""
+
+    def grid_gap(self, rows: NDArray[np.int64], point: CurvePoint) -> float:
+        """How far the baseline moves if it is interpolated between all sizes and not between those of `GRID`."""
+        costs, heights = self.fine_costs[rows].mean(axis=0), self.fine_accuracy[rows].mean(axis=0)
+        return abs(float(np.interp(point.cost, costs, heights)) - point.accuracy)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -375,9 +390,14 @@ def _pool_curve(data: CellData, ties: CurveTies, spending: Spending, parameters:
     if not pools:
         return "no question of the pool has all its samples with their grades and costs"
     largest = min(pool.size for pool in pools)
-    sizes = tuple(n for n in GRID if n <= largest)
-    curve = exact_curve(pools, sizes, ties=ties, unparsed=CurveUnparsed(unparsed))
-    return _PoolCurve(data, curve, curve_costs(spent, sizes, spending), tuple(names))
+    grid = tuple(n for n in GRID if n <= largest)
+    every = tuple(range(1, largest + 1)) if largest <= FINEST else grid
+    whole = exact_curve(pools, every, ties=ties, unparsed=CurveUnparsed(unparsed))
+    costs_of_all = curve_costs(spent, every, spending)
+    at = [every.index(n) for n in grid]
+    columns_of = ("accuracy", "cost", "cost_variance", "cost_correct")
+    coarse = replace(whole, sizes=grid, **{name: getattr(whole, name)[:, at] for name in columns_of})
+    return _PoolCurve(data, coarse, costs_of_all[:, at], tuple(names), whole.accuracy, costs_of_all)
 
 
 def _one(
@@ -396,6 +416,7 @@ def _one(
         float(item.spent.mean()),
         point,
         curve.curve,
+        curve.grid_gap(item.rows, point),
         result,
         equal.replicates.values[:, equal.columns.index(column)],
     )

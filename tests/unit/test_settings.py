@@ -274,3 +274,35 @@ def test_answers_that_only_the_gold_tells_apart_do_not_stop_the_comparison(tmp_p
     assert row.accuracy == 1.0
     # Two samples: both 5 m (1 of 6 pairs) wins, every pair with one 5 m ties (4 of 6), else lost.
     assert row.baseline == pytest.approx(1 / 6 + 4 / 6 / 2)
+
+
+def test_an_author_who_interpolates_between_all_sizes_is_not_refuted(tmp_path: Path) -> None:
+    # At the cost of five samples the curve of six is known exactly; between four and six it is only interpolated.
+    pools = [pool(f"q{i}", right, size=6) for i, right in enumerate((5, 4, 3, 3))]
+    methods = [one(f"q{i}", True, 50) for i in range(4)]
+    root = write_release(tmp_path / "r", [POOL, METHOD], ["5"] * 4, pools + methods)
+    # By hand, five of six: 5 right of 6 and 4 of 6 win always; 3 of 6 leave 3 to 2 either way, 1/2.
+    exact = (1 + 1 + 1 / 2 + 1 / 2) / 4
+    # Four of six, ties at chance: 5 right win always; 4 right: 9 of 15 win and 6 tie, 12/15; 3 right: 1/2. Six of
+    # six: 1, 1, 1/2, 1/2.
+    between = ((1 + 12 / 15 + 1) / 4 + (1 + 1 + 1) / 4) / 2
+    assert exact - between == pytest.approx(0.025)
+    statistic = 'cell="m/d/method", statistic="sc_accuracy_at_cost"'
+    found = claimed(
+        root,
+        tmp_path,
+        f'{statistic}, value="{100 * exact:.2f}%", parameters={{draws=0}}',
+        f'{statistic}, value="{100 * between:.2f}%", parameters={{draws=0}}',
+        f'{statistic}, value="80.00%", parameters={{draws=0}}',
+    )
+    assert [verdict for verdict, _ in found] == ["confirmed", "confirmed", "refuted"]
+
+
+def test_ties_drawn_at_random_leave_the_judge_s_agreement_open(tmp_path: Path) -> None:
+    cell = Cell(id="m/d/best", decision_rule="selected", tie_rule="random")
+    tied = [answer(0, True), answer(1, False), sample(2, "BEST=<1>", role="select", round=1)]
+    root = write_release(tmp_path / "r", [cell], ["5"] * 2, [record(cell.id, f"q{i}", tied) for i in range(2)])
+    names = ("agreement_rate", "override_accuracy", "p_mcnemar")
+    found = claimed(root, tmp_path, *(f'cell="m/d/best", statistic="{name}", value="1"' for name in names))
+    assert [verdict for verdict, _ in found] == ["unverifiable"] * 3
+    assert all("2 votes are tied" in message for _, message in found)
