@@ -33,10 +33,37 @@ class Diagnosis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     alternative: Annotated[str, Meta(description="What was computed otherwise.")]
     value: Annotated[float, Meta(description="What it gives.")]
     kind: Annotated[
-        Literal["matching", "alias"],
-        Meta(description="`alias`: the same as an earlier match on every question."),
+        Literal["matching", "alias", "coincidence"],
+        Meta(
+            description="`alias`: the same as an earlier one on every question; `coincidence`: may well be luck, or "
+            "does not explain the other claims that a stated cause does."
+        ),
+    ]
+    accident: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Upper bound on the chance that one of the alternatives tried fits by luck: here, or in all "
+            "claims that it explains together.",
+        ),
     ]
     records: Annotated[list[RecordRef], Meta(description="Records whose outcome it changes.")] = []
+
+
+class Cause(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One alternative that explains several claims at once; they are consistent with it, which is no proof."""
+
+    alternative: Annotated[str, Meta(description="What was computed otherwise.")]
+    aliases: Annotated[list[str], Meta(description="Alternatives that are the same on every question of these cells.")]
+    rivals: Annotated[list[str], Meta(description="Others that print the same values: these cannot tell them apart.")]
+    statistic: str
+    scope: Annotated[str, Meta(description="Whose claims: the column's, or one method's, dataset's … of it.")]
+    claims: Annotated[list[str], Meta(description="Ids of the findings that it explains: all that do not follow.")]
+    cells: Annotated[int, Meta(description="Independent cells among them; two at least.")]
+    held: Annotated[int, Meta(description="Claims of the scope that follow as declared; it contradicts none.")]
+    accident: Annotated[float, Meta(ge=0, le=1, description="As in a diagnosis, over all these cells together.")]
+    tried: Annotated[int, Meta(description="Distinct alternatives tried.")]
 
 
 class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,6 +85,7 @@ class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     records: list[RecordRef] = []
     records_total: Annotated[int, Meta(description="Records concerned; `records` lists the first of them.")] = 0
     diagnosis: list[Diagnosis] = []
+    tried: Annotated[int, Meta(description="Distinct alternatives tried on it.")] = 0
 
 
 class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,6 +168,9 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
     counts: Counts
     findings: list[Finding]
+    causes: Annotated[
+        list[Cause], Meta(description="What claims that do not follow are together consistent with.")
+    ] = []
     estimates: list[Estimate]
     equal_cost: Annotated[list[EqualCost], Meta(description="Empty where no cell is declared as a `pool`.")] = []
     sensitivity: Annotated[

@@ -36,6 +36,9 @@ class CellData:
     pick: IntArray
     claimed_correct: IntArray
     claimed_answer: IntArray
+    claimed_tokens: IntArray
+    calls: IntArray
+    last_call: IntArray
     shard: IntArray
     line: IntArray
     offsets: IntArray
@@ -128,6 +131,9 @@ def _cell(
         pick=by_question(records.pick, NONE),
         claimed_correct=by_question(records.claimed_correct, NONE),
         claimed_answer=by_question(records.claimed_answer, NONE),
+        claimed_tokens=by_question(records.claimed_tokens, NONE),
+        calls=by_question(records.calls, 0),
+        last_call=by_question(records.last_call, NONE),
         shard=by_question(records.shard, NONE),
         line=by_question(records.line, NONE),
         offsets=np.concatenate([[0], np.cumsum(counts)]),

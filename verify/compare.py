@@ -2,12 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
-from schemas.report import Diagnosis, Finding, PrintedClaim, RecordRef, Verdict
+from msgspec import structs
+
+from schemas.report import Cause, Finding, PrintedClaim, Verdict
 from verify.claims import BoundClaim
-from verify.diagnosis import diagnose
+from verify.diagnostics.alternatives.recounts import Recounts
+from verify.diagnostics.ladder import Checked, diagnose
 from verify.estimates import STATISTICS, EstimateUnit, Unavailable, Value, estimate, wrong_parameter
 from verify.findings import finding
 from verify.inferences import INFERENCES, Inference
@@ -18,12 +22,45 @@ from verify.settings import Study
 PERCENT = Fraction(1, 100)
 
 
-def compare(release: Release, study: Study, claims: Sequence[BoundClaim]) -> list[Finding]:
+@dataclass(frozen=True)
+class Compared:
+    """A claim's finding, and what explains it further needs; nothing where the claim could not be computed."""
+
+    finding: Finding
+    checked: Checked | None = None
+    ours: Value | None = None
+
+
+def compare(study: Study, claims: Sequence[BoundClaim]) -> list[Compared]:
     """One finding a claim, in the order of the claims file."""
-    return [_check(release, study, claim) for claim in claims]
+    return [_check(study, claim) for claim in claims]
 
 
-def _check(release: Release, study: Study, claim: BoundClaim) -> Finding:
+def explain(
+    release: Release, study: Study, recounts: Recounts, compared: Sequence[Compared]
+) -> tuple[list[Finding], list[Cause]]:
+    """The findings with what would print the claims that do not follow, and the causes that several share."""
+    laddered, causes = diagnose(release, study, recounts, [item.checked for item in compared if item.checked])
+    findings = []
+    for item in compared:
+        found = laddered.get(item.finding.id)
+        if found is None:
+            findings.append(item.finding)
+            continue
+        records = next((match.records for match in found.diagnoses if match.records), [])
+        findings.append(
+            structs.replace(
+                item.finding,
+                diagnosis=found.diagnoses,
+                tried=found.tried,
+                records=records,
+                records_total=len(records),
+            )
+        )
+    return findings, causes
+
+
+def _check(study: Study, claim: BoundClaim) -> Compared:
     if claim.cell not in study.cells:
         return _open(claim, f"the release declares no cell {claim.cell!r}{_meant(claim.cell, study.cells)}")
     described = STATISTICS.get(claim.statistic) or INFERENCES.get(claim.statistic)
@@ -45,12 +82,7 @@ def _check(release: Release, study: Study, claim: BoundClaim) -> Finding:
     if isinstance(ours, Unavailable):
         return _open(claim, ours.reason.rstrip("."))
     verdict, message = _judge(claim, printed, ours, unit)
-    diagnosis: list[Diagnosis] = []
-    records: list[RecordRef] = []
-    if verdict == "refuted":
-        diagnosis = diagnose(release, data, claim, printed)
-        records = next((match.records for match in diagnosis if match.records), [])
-    return finding(
+    found = finding(
         "claim",
         claim.id,
         verdict,
@@ -63,9 +95,9 @@ def _check(release: Release, study: Study, claim: BoundClaim) -> Finding:
             None if printed.low is None else float(printed.low),
             None if printed.high is None else float(printed.high),
         ),
-        records=records,
-        diagnosis=diagnosis,
     )
+    lacking = verdict == "unverifiable" and ours.n != ours.total
+    return Compared(found, Checked(found.id, claim, printed, verdict, lacking), ours)
 
 
 def _judge(claim: BoundClaim, printed: Printed, ours: Value, unit: EstimateUnit) -> tuple[Verdict, str]:
@@ -166,8 +198,8 @@ def _in_natural_units(printed: Printed, claim: BoundClaim, unit: EstimateUnit) -
     return printed
 
 
-def _open(claim: BoundClaim, reason: str) -> Finding:
-    return finding(
+def _open(claim: BoundClaim, reason: str) -> Compared:
+    found = finding(
         "claim",
         claim.id,
         "unverifiable",
@@ -175,6 +207,7 @@ def _open(claim: BoundClaim, reason: str) -> Finding:
         f"{claim.place}: {reason}.",
         claim=PrintedClaim(text=claim.text, source=claim.source),
     )
+    return Compared(found)
 
 
 def _meant(name: str, known: Mapping[str, object]) -> str:

@@ -76,6 +76,12 @@ class RecordColumns:
     claimed_correct: NDArray[np.int8]
     claimed_answer: NDArray[np.int32]
     """Vote class of the answer that the runner claimed."""
+    claimed_tokens: NDArray[np.int64]
+    """Completion tokens by the runner's own total."""
+    calls: NDArray[np.int32]
+    """Calls of the record."""
+    last_call: NDArray[np.int64]
+    """Completion tokens of the last of them."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +147,9 @@ DTYPES: dict[str, type[np.generic]] = {
     "pick": np.int32,
     "claimed_correct": np.int8,
     "claimed_answer": np.int32,
+    "claimed_tokens": np.int64,
+    "calls": np.int32,
+    "last_call": np.int64,
     "grade": np.int8,
     "vote": np.int32,
     "round": np.int32,

@@ -26,6 +26,8 @@ class Printed:
     high_open: bool = False
     percent: bool = False
     """Whether a percent sign is printed."""
+    step: Fraction | None = None
+    """One unit in the last place; None for a bound such as "<0.001"."""
 
     def admits(self, value: Fraction) -> bool:
         """Whether `value` could have been printed so."""
@@ -47,6 +49,7 @@ class Printed:
             self.low_open,
             self.high_open,
             self.percent,
+            None if self.step is None else self.step * factor,
         )
 
 
@@ -81,8 +84,8 @@ def parse_printed(text: str, rounding: Rounding) -> Printed:
             percent,
         )
     if rounding == "nearest":
-        return Printed(text, value, value - unit / 2, value + unit / 2, percent=percent)
+        return Printed(text, value, value - unit / 2, value + unit / 2, percent=percent, step=unit)
     both = rounding == "any" or value <= 0  # a small negative that is cut off prints as 0.0 too
     low = value if rounding == "down" and not both else value - unit
     high = value if rounding == "up" and not both else value + unit
-    return Printed(text, value, low, high, low_open=low < value, high_open=high > value, percent=percent)
+    return Printed(text, value, low, high, low_open=low < value, high_open=high > value, percent=percent, step=unit)

@@ -13,12 +13,14 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Counts, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
+from schemas.report import Cause, Counts, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
 from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
-from verify.compare import compare
+from verify.compare import compare, explain
+from verify.diagnostics.alternatives.recounts import Recounts
+from verify.diagnostics.sensitivity import compare_gradings
 from verify.estimates import STATISTICS, standard_table
 from verify.findings import note, warning
 from verify.golds import check_golds, compare_golds, read_benchmark
@@ -28,7 +30,6 @@ from verify.inferences import judged_interval
 from verify.integrity import check_integrity
 from verify.partial import Partial, Tally, merge
 from verify.release import Release, Shard, dataset_of, open_release, setting_of
-from verify.sensitivity import compare_gradings
 from verify.settings import Inference, Study
 from verify.shard import read_shard
 from verify.spending import Spending
@@ -95,7 +96,8 @@ def verify_release(
         )
     inference = Inference(seed=seed, spending=spending or Spending())
     study = Study(release.manifest, grid.cells, inference)
-    checked = compare(release, study, bound)
+    compared = compare(study, bound)
+    checked, causes = explain(release, study, Recounts(study), compared)
 
     sensitivity = None
     if policy is not None or grader is not None:
@@ -106,12 +108,12 @@ def verify_release(
             grid.cells,
             other.cells,
             checked,
-            compare(release, Study(release.manifest, other.cells, inference), bound),
+            [item.finding for item in compare(Study(release.manifest, other.cells, inference), bound)],
             name=label or "",
         )
     estimates = [row for data in grid.cells for row in _estimates(data)]
     findings += _uncompared(study) + checked
-    return Audit(_report(release, findings, estimates, list(_equal_cost(study)), sensitivity), claims_path)
+    return Audit(_report(release, findings, causes, estimates, list(_equal_cost(study)), sensitivity), claims_path)
 
 
 def _count(
@@ -211,6 +213,7 @@ def _uncompared(study: Study) -> list[Finding]:
 def _report(
     release: Release,
     findings: list[Finding],
+    causes: list[Cause],
     estimates: list[Estimate],
     equal_cost: list[EqualCost],
     sensitivity: Sensitivity | None,
@@ -234,6 +237,7 @@ def _report(
             notes=sum(finding.severity == "note" for finding in findings),
         ),
         findings=findings,
+        causes=causes,
         estimates=estimates,
         equal_cost=equal_cost,
         sensitivity=sensitivity,

@@ -128,6 +128,14 @@ class Study:
         """Ids of the cells that are compared with a pool, in the order of the manifest."""
         return [name for name, data in self.cells.items() if not data.cell.pool and setting_of(name) in self._pools]
 
+    def pool_of(self, setting: str) -> CellData:
+        """The pool of a setting that has one. Raises KeyError for another."""
+        return self._pools[setting]
+
+    def parameters_of(self, cell: str) -> float | None:
+        """Number of parameters of a cell's model, where the manifest gives it."""
+        return self._parameters[model_of(cell)]
+
     def curve(self, setting: str, ties: TieRule | None = None) -> "_PoolCurve | str":
         """The exact curve of a setting's pool, or why there is none."""
         pool = self._pools.get(setting)
@@ -135,7 +143,9 @@ class Study:
             return f"setting {setting} declares no `pool` cell to compare with"
         rule = _TIES[ties or pool.cell.tie_rule]
         if (setting, rule) not in self._curves:
-            self._curves[setting, rule] = _pool_curve(pool, rule, self.inference.spending, self._size_of(pool))
+            self._curves[setting, rule] = _pool_curve(
+                pool, rule, self.inference.spending, self.parameters_of(pool.cell.id)
+            )
         return self._curves[setting, rule]
 
     def compare(self, cell: str, ties: TieRule | None = None, subset: str = ALL) -> MethodComparison | str:
@@ -259,9 +269,6 @@ class Study:
             data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0], mcnemar_of(right, counted)
         )
 
-    def _size_of(self, data: CellData) -> float | None:
-        return self._parameters[model_of(data.cell.id)]
-
     def _rng(self) -> np.random.Generator:
         # A fresh generator each time: a result must not depend on what was asked before it.
         return np.random.default_rng(self.inference.seed)
@@ -304,7 +311,7 @@ class Study:
     def _paired(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> "_Paired | str":
         """Credits and costs of a method over the questions that the pool knows too, or why there are too few."""
         outcomes = decide(data, our_answers(data))
-        spent = by_question(data, self.inference.spending, self._size_of(data))
+        spent = by_question(data, self.inference.spending, self.parameters_of(data.cell.id))
         if isinstance(spent, str):
             return spent
         places = curve.place_of(data.question_ids)

@@ -124,6 +124,9 @@ class _ShardReader:
                 self.pick(record, line, generations, answers),
                 NONE if claimed is None or claimed.correct is None else claimed.correct,
                 NONE if claimed is None or claimed.answer is None else self.vote_of_claim(claimed.answer, votes),
+                NONE if claimed is None or claimed.completion_tokens is None else claimed.completion_tokens,
+                len(generations),
+                _total(g.completion_tokens for g in generations[-1:]),
             )
         )
         if len(self.record_rows) >= FLUSH_ROWS:

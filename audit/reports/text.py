@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
+from schemas.report import Cause, Diagnosis, EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
@@ -49,6 +49,12 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
                 line(_lead(finding), indent=2)
                 for text in _details(finding):
                     line(text, "dim", indent=6)
+    if report.causes:
+        line("")
+        line("Diagnosis: what several of these are together consistent with", "bold")
+        for cause in report.causes:
+            for place, text in enumerate(_cause(cause)):
+                line(text, "dim" if place else "", indent=6 if place else 2)
     if others:
         line("")
         line("Worth knowing", "bold")
@@ -126,14 +132,44 @@ def _details(finding: Finding) -> list[str]:
     lines = []
     if finding.claim is not None and finding.claim.source:
         lines.append(f"printed in: {finding.claim.source}")
-    for match in finding.diagnosis[:FIRST_DIAGNOSES]:
-        same = " (the same questions as above)" if match.kind == "alias" else ""
-        lines.append(f"consistent with {match.alternative}{same}")
+    lines += [_match(match, finding.tried) for match in finding.diagnosis[:FIRST_DIAGNOSES]]
+    if (rest := len(finding.diagnosis) - FIRST_DIAGNOSES) > 0:
+        lines.append(f"and with {rest} more (all in --format json)")
+    if finding.tried and not finding.diagnosis:
+        lines.append(f"consistent with none of {finding.tried} alternatives")
     lines += [_where(ref) for ref in finding.records[:FIRST_RECORDS]]
     rest = finding.records_total - min(len(finding.records), FIRST_RECORDS)
     if rest > 0:
         lines.append(f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more")
     return lines
+
+
+def _match(match: Diagnosis, tried: int) -> str:
+    if match.kind == "alias":
+        return f"consistent with {match.alternative} (the same questions as above)"
+    luck = f"chance of an accident {_percent(match.accident)}, {tried} alternatives tried"
+    if match.kind == "coincidence":
+        return f"perhaps by coincidence with {match.alternative} ({luck})"
+    return f"consistent with {match.alternative} ({luck})"
+
+
+def _cause(cause: Cause) -> list[str]:
+    """A cause in a paragraph, its aliases and rivals below it."""
+    scope = f"{cause.statistic} of {cause.scope}"
+    held = f" and contradicts none of the {cause.held} that follow" if cause.held else ""
+    first = (
+        f"{scope}: consistent with {cause.alternative}. It explains all {len(cause.claims)} claims that do not follow, "
+        f"over {cause.cells} cells{held}; chance of an accident {_percent(cause.accident)}, {cause.tried} alternatives "
+        "tried."
+    )
+    lines = [first]
+    lines += [f"the same on every question of these cells: {label}" for label in cause.aliases[:FIRST_DIAGNOSES]]
+    lines += [f"cannot be told apart by these values: {label}" for label in cause.rivals[:FIRST_DIAGNOSES]]
+    return lines
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.2g}%" if chance >= 0.0001 else "under .01%"
 
 
 def _sensitivity(found: Sensitivity) -> list[tuple[str, int]]:
