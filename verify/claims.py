@@ -27,6 +27,8 @@ class BoundClaim:
     text: str
     source: str | None
     rounding: Rounding
+    table: str | None = None
+    """Id of the printed table; None for a number of its own. One table's numbers were computed together."""
 
 
 def find_claims(root: Path) -> Path | None:
@@ -120,6 +122,7 @@ def _bind_table(table: Table, claims: Claims, name: str) -> Iterator[BoundClaim]
                     text.strip(),
                     table.source or claims.source,
                     claims.rounding,
+                    table.id,
                 )
 
 

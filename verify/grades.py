@@ -18,7 +18,11 @@ from verify.release import Questions, Release
 Judge = Callable[[str, str], bool | str]
 """Somebody else's grader: (text, gold) → True, or "correct", "incorrect" or "unparsed"."""
 
-LENIENCIES = ("percent and ratio accepted as equal", "relative tolerance 1e-4")
+LENIENCIES = (
+    "percent and ratio accepted as equal",
+    "relative tolerance 1e-4",
+    "numbers rounded to the shorter of both decimals",
+)
 """Rules that other graders have and ours do not; they can explain a claimed value, never confirm it."""
 
 
@@ -28,6 +32,7 @@ class DatasetGrading:
 
     grader: Grader
     lenient: tuple[Grader, ...]
+    """For the first of them; the last needs no policy."""
     golds: tuple[str | None, ...]
     """None where the gold is damaged: nothing can be graded against it."""
     damaged: Mapping[int, str]
@@ -67,13 +72,31 @@ def grade_answer(grading: DatasetGrading, answer: str, gold: str | None) -> tupl
         return Grade.UNKNOWN, 0
     if grading.grader.matches(answer, gold):
         return Grade.CORRECT, 0
-    if not _near(grading.grader.form(answer).value, grading.grader.form(grading.grader.bare_gold(gold)).value):
-        return Grade.INCORRECT, 0
+    ours, theirs = grading.grader.form(answer).value, grading.grader.form(grading.grader.bare_gold(gold)).value
     bits = 0
-    for position, grader in enumerate(grading.lenient):
-        if grader.matches(answer, gold):
-            bits |= 1 << position
+    if _near(ours, theirs):
+        for position, grader in enumerate(grading.lenient):
+            if grader.matches(answer, gold):
+                bits |= 1 << position
+    if _rounds_together(ours, theirs):
+        bits |= 1 << len(grading.lenient)
     return Grade.INCORRECT, bits
+
+
+def _rounds_together(ours: Fraction | None, gold: Fraction | None) -> bool:
+    """Whether both are the same once the longer decimal is rounded to the shorter; a whole number has one, as a float
+    prints it (1.98 is then 2.0, and 1.6 is not)."""
+    if ours is None or gold is None or abs(ours - gold) > Fraction(1, 10):
+        return False
+    mine, their = _decimals(ours), _decimals(gold)
+    if mine is None or their is None:
+        return False
+    return round(ours, min(mine, their)) == round(gold, min(mine, their))
+
+
+def _decimals(value: Fraction) -> int | None:
+    """Decimals of a terminating decimal, one at least; None for another number, or for more than a float prints."""
+    return next((k for k in range(1, 18) if 10**k % value.denominator == 0), None)
 
 
 def _near(ours: Fraction | None, gold: Fraction | None) -> bool:

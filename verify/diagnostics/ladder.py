@@ -22,7 +22,7 @@ from schemas.report import Cause, Diagnosis, RecordRef, Verdict
 from verify.cells import refs_of
 from verify.claims import BoundClaim
 from verify.diagnostics.accident import Printing, accident, chance
-from verify.diagnostics.alternatives import equal_cost, parameters, shares, tokens
+from verify.diagnostics.alternatives import equal_cost, parameters, questions, shares, tokens
 from verify.diagnostics.alternatives.reading import AXES, Reader, Reading, Step
 from verify.diagnostics.alternatives.recounts import Recounts
 from verify.diagnostics.rounding import LABELS, Convention, printed_values
@@ -73,6 +73,8 @@ def reader_of(study: Study, recounts: Recounts, claim: BoundClaim) -> Reader | N
         return shares.ShareReader(recounts.of(claim.cell), claim)
     if name in tokens.STATISTICS:
         return tokens.TokenReader(recounts.of(claim.cell), claim)
+    if name in questions.STATISTICS:
+        return questions.QuestionReader(recounts.of(claim.cell))
     if name in equal_cost.STATISTICS:
         ties = claim.parameters.get("tie_rule")
         found = study.compare(claim.cell, ties, str(claim.parameters.get("subset", ALL)))  # type: ignore[arg-type]
@@ -90,11 +92,13 @@ def diagnose(
     release: Release, study: Study, recounts: Recounts, checked: Sequence[Checked]
 ) -> tuple[dict[str, Laddered], list[Cause]]:
     """By claim id what would print it, and the causes that explain several claims at once."""
-    columns: dict[tuple[str, tuple[tuple[str, object], ...]], list[_Rung]] = defaultdict(list)
+    columns: dict[tuple[object, ...], list[_Rung]] = defaultdict(list)
     for item in checked:
         if item.printed.step is not None:
-            key = (item.claim.statistic, tuple(sorted(item.claim.parameters.items(), key=str)))
-            columns[key].append(_Rung(item, study, recounts))
+            claim = item.claim
+            columns[claim.table, claim.statistic, tuple(sorted(claim.parameters.items(), key=str))].append(
+                _Rung(item, study, recounts)
+            )
     found: dict[str, Laddered] = {}
     causes: list[Cause] = []
     for rungs in columns.values():
@@ -246,12 +250,13 @@ class _Rung:
 
 @dataclass
 class _Column:
-    """All claims of one statistic with the same parameters: `targets` do not follow, `held` do."""
+    """All claims of one table on one statistic with the same parameters: `targets` do not follow, `held` do."""
 
     targets: list[_Rung]
     held: list[_Rung]
     _joint: dict[str, dict[Key, float]] = field(default_factory=dict)
     """By claim and alternative that explains a whole scope: the least chance that it does so by luck."""
+    _printed: dict[tuple[object, ...], tuple[int, list[tuple[Step, ...]]]] = field(default_factory=dict)
 
     def causes(self) -> list[tuple[Cause, set[Key]]]:
         """Alternatives that explain all targets of a scope, the widest scope first; each target has one cause."""
@@ -275,7 +280,8 @@ class _Column:
         for depth in (1, 2):
             if depth == 2 and len(group) > PAIRED_TARGETS:
                 return None
-            tried, fitting = _fitting(group, held, depth)
+            tried, printing = self._printing(group, depth)
+            fitting = [steps for steps in printing if all(_bears(rung, steps) for rung in held)]
             lucks = [(steps, accident(tried * rank, _chances(group, steps))) for steps in fitting]
             for rung in group:
                 known = self._joint.setdefault(rung.item.id, {})
@@ -286,6 +292,26 @@ class _Column:
             if fitting:
                 return None  # something simple fits, if only by luck: nothing less simple is stated
         return None
+
+    def _printing(self, group: list[_Rung], depth: int) -> tuple[int, list[tuple[Step, ...]]]:
+        """How many distinct alternatives there are at this depth, and those that print every claim of the group."""
+        key = (depth, *(rung.item.id for rung in group))
+        if key not in self._printed:
+            first, *others = group
+            tries = list(first.singles() if depth == 1 else first.pairs())
+            tried = {item.same for item in tries}
+            if depth == 2:
+                tried |= {item.same for item in first.singles()}
+            self._printed[key] = (
+                len(tried),
+                [
+                    item.steps
+                    for item in tries
+                    if item.matches
+                    and all((other := rung.at(item.steps)) is not None and other.matches for rung in others)
+                ],
+            )
+        return self._printed[key]
 
     def explain(self, release: Release, rung: _Rung, stated: list[tuple[Cause, set[Key]]]) -> Laddered:
         """The alternatives that print one claim, named ones first."""
@@ -320,24 +346,6 @@ class _Column:
                 )
             )
         return Laddered(diagnoses, tried)
-
-
-def _fitting(group: list[_Rung], held: list[_Rung], depth: int) -> tuple[int, list[tuple[Step, ...]]]:
-    """How many distinct alternatives were tried, and those that explain the group and contradict nothing held."""
-    first, *others = group
-    tries = list(first.singles() if depth == 1 else first.pairs())
-    tried = {item.same for item in tries}
-    if depth == 2:
-        tried |= {item.same for item in first.singles()}
-    fitting = []
-    for item in tries:
-        if not item.matches:
-            continue
-        if not all((other := rung.at(item.steps)) is not None and other.matches for rung in others):
-            continue
-        if all(_bears(rung, item.steps) for rung in held):
-            fitting.append(item.steps)
-    return len(tried), fitting
 
 
 def _bears(rung: _Rung, steps: tuple[Step, ...]) -> bool:

@@ -93,6 +93,7 @@ class CellCounts:
     """Numbers of questions that a share might wrongly be over, by what they are the number of."""
     _credits: dict[Counting, Credit | None] = field(default_factory=dict)
     _answers: dict[str, Answers] = field(default_factory=dict)
+    _outcomes: dict[str, Outcomes | Unavailable] = field(default_factory=dict)
 
     def credit(self, counting: Counting) -> Credit | None:
         """What each question counts, rows and denominator aside."""
@@ -122,7 +123,7 @@ class CellCounts:
 
     def _credit(self, how: Counting) -> Credit | None:
         data = self.data
-        declared = outcomes_of(data, {"grades": "claimed" if how.grades == "flags" else "ours"})
+        declared = self._declared("claimed" if how.grades == "flags" else "ours")
         if isinstance(declared, Unavailable):
             return None
         rule = data.cell.decision_rule if how.rule == "declared" else how.rule
@@ -154,6 +155,11 @@ class CellCounts:
             outcomes = decide(data, answers, rule=rule)
         # A rule that the records do not fit leaves nearly everything open, and would then print anything.
         return None if outcomes.unknown > declared.unknown else _of(outcomes)
+
+    def _declared(self, grades: str) -> Outcomes | Unavailable:
+        if grades not in self._outcomes:
+            self._outcomes[grades] = outcomes_of(self.data, {"grades": grades})
+        return self._outcomes[grades]
 
     def _mean(self, answers: Answers) -> Credit | None:
         if not self.data.present.all() or (answers.grade == Grade.UNKNOWN).any():
@@ -237,8 +243,9 @@ class ShareReader:
         found = [
             Step("row scope", "rows", "recorded", "only questions with a record"),
             Step("row scope", "rows", "complete", "only questions that every method of the setting answered"),
-            Step("row scope", "rows", "uncut", "only questions whose answers ended before the token cap"),
         ]
+        if data.cell.token_cap is not None:
+            found.append(Step("row scope", "rows", "uncut", "only questions whose answers ended before the token cap"))
         own = data.cell.decision_rule if declared.rule == "declared" else declared.rule
         found += [
             Step("decision rule", "rule", rule, f"decision rule `{rule}` in place of `{own}`")

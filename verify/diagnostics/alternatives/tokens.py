@@ -48,10 +48,11 @@ class TokenReader:
         found = [
             Step("row scope", "rows", "recorded", "only questions with a record"),
             Step("row scope", "rows", "complete", "only questions that every method of the setting answered"),
-            Step("row scope", "rows", "uncut", "only questions whose answers ended before the token cap"),
             Step("row scope", "rows", "right", "only questions answered right"),
             Step("denominator", "rows", "readable", "only questions with a readable answer"),
         ]
+        if self.counts.data.cell.token_cap is not None:
+            found.insert(2, Step("row scope", "rows", "uncut", "only questions whose answers ended before the cap"))
         found += [
             Step("denominator", "over", size, f"the sum over {size:,}, {what}, in place of {self.counts.data.n:,}")
             for what, size in self.counts.sizes.items()
