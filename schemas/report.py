@@ -147,6 +147,32 @@ class Sensitivity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     claims: list[ClaimChange]
 
 
+class RuleChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A verdict that depends on a rule which could have been declared otherwise."""
+
+    subject: Annotated[str, Meta(description="Id of a claim's finding, or `equal-cost:` and a cell.")]
+    rule: Annotated[str, Meta(description="The other rule.")]
+    declared: Annotated[
+        str,
+        Meta(
+            description="Verdict under the declared rule. For a comparison: better, worse or no reliable difference, "
+            "by the normal interval, and not corrected for their number."
+        ),
+    ]
+    other: Annotated[str, Meta(description="Verdict under the other one.")]
+    low: Annotated[float, Meta(description="What the other rule gives, at least (natural units).")]
+    high: Annotated[float, Meta(description="And at most: ties or draws may leave it open.")]
+
+
+class OtherRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What depends on ties, unreadable answers, lenient grading or incomplete cases. It decides no verdict."""
+
+    rules: Annotated[list[str], Meta(description="Those that make any difference to some question.")]
+    numbers: Annotated[int, Meta(description="Published numbers they were tried on.")]
+    comparisons: Annotated[int, Meta(description="Comparisons at equal cost they were tried on.")]
+    changes: list[RuleChange]
+
+
 class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many findings of severity `error` there are by verdict, and how many warnings and notes."""
 
@@ -173,6 +199,9 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = []
     estimates: list[Estimate]
     equal_cost: Annotated[list[EqualCost], Meta(description="Empty where no cell is declared as a `pool`.")] = []
+    other_rules: Annotated[
+        OtherRules | None, Meta(description="Null where there is neither a number nor a comparison to try them on.")
+    ] = None
     sensitivity: Annotated[
         Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")
     ] = None

@@ -13,14 +13,14 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Cause, Counts, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
+from schemas.report import Cause, Counts, EqualCost, Estimate, Finding, OtherRules, Report, Sensitivity, Verdict
 from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare, explain
 from verify.diagnostics.alternatives.recounts import Recounts
-from verify.diagnostics.sensitivity import compare_gradings
+from verify.diagnostics.sensitivity import compare_gradings, other_rules
 from verify.estimates import STATISTICS, standard_table
 from verify.findings import note, warning
 from verify.golds import check_golds, compare_golds, read_benchmark
@@ -97,7 +97,9 @@ def verify_release(
     inference = Inference(seed=seed, spending=spending or Spending())
     study = Study(release.manifest, grid.cells, inference)
     compared = compare(study, bound)
-    checked, causes = explain(release, study, Recounts(study), compared)
+    recounts = Recounts(study)
+    checked, causes = explain(release, study, recounts, compared)
+    rules = other_rules(study, recounts, [item.checked for item in compared if item.checked])
 
     sensitivity = None
     if policy is not None or grader is not None:
@@ -113,7 +115,9 @@ def verify_release(
         )
     estimates = [row for data in grid.cells for row in _estimates(data)]
     findings += _uncompared(study) + checked
-    return Audit(_report(release, findings, causes, estimates, list(_equal_cost(study)), sensitivity), claims_path)
+    return Audit(
+        _report(release, findings, causes, estimates, list(_equal_cost(study)), rules, sensitivity), claims_path
+    )
 
 
 def _count(
@@ -216,6 +220,7 @@ def _report(
     causes: list[Cause],
     estimates: list[Estimate],
     equal_cost: list[EqualCost],
+    rules: OtherRules,
     sensitivity: Sensitivity | None,
 ) -> Report:
     errors = [finding.verdict for finding in findings if finding.severity == "error"]
@@ -240,5 +245,6 @@ def _report(
         causes=causes,
         estimates=estimates,
         equal_cost=equal_cost,
+        other_rules=rules if rules.numbers or rules.comparisons else None,
         sensitivity=sensitivity,
     )

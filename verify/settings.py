@@ -1,6 +1,7 @@
 """Settings: every method against the sampling curve at the method's own cost, with inference paired by question."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -127,6 +128,13 @@ class Study:
     def methods(self) -> list[str]:
         """Ids of the cells that are compared with a pool, in the order of the manifest."""
         return [name for name, data in self.cells.items() if not data.cell.pool and setting_of(name) in self._pools]
+
+    def with_resamples(self, resamples: int) -> "Study":
+        """The same cells and curves, with comparisons from another number of resamples."""
+        other = copy(self)
+        other.inference = replace(self.inference, resamples=resamples)
+        other._compared, other._adjusted = {}, {}
+        return other
 
     def pool_of(self, setting: str) -> CellData:
         """The pool of a setting that has one. Raises KeyError for another."""

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import Cause, Diagnosis, EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
+from schemas.report import Cause, Diagnosis, EqualCost, Estimate, Finding, OtherRules, RecordRef, Report, Sensitivity
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
 FIRST_DIAGNOSES = 4
+FIRST_CHANGES = 20
 LONGEST = 400
 _VERDICT_STYLE = {"confirmed": "bold green", "refuted": "bold red", "unverifiable": "bold yellow"}
 
@@ -91,6 +92,10 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
             "bold",
         )
         console.print(_equal_cost(report.equal_cost))
+    if report.other_rules is not None:
+        line("")
+        for text, indent in _other_rules(report.other_rules):
+            line(text, "" if indent else "bold", indent)
     return "\n".join(text.rstrip() for text in stream.getvalue().splitlines()) + "\n"
 
 
@@ -181,6 +186,21 @@ def _sensitivity(found: Sensitivity) -> list[tuple[str, int]]:
     lines += [(f"{ref.cell}, {_where(ref)}", 6) for ref in found.records[:FIRST_RECORDS]]
     if (rest := found.records_total - FIRST_RECORDS) > 0:
         lines.append((f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more", 6))
+    return lines
+
+
+def _other_rules(found: OtherRules) -> list[tuple[str, int]]:
+    """The verdicts that another rule would change, as (text, indent)."""
+    over = f"{found.numbers} published numbers and {found.comparisons} comparisons at equal cost"
+    rules = f"{len(found.rules)} other rules for ties, unreadable answers, grading and incomplete cases"
+    if not found.changes:
+        return [(f"No verdict depends on the rules: {rules} were tried on {over}.", 0)]
+    lines = [(f"What other rules would change ({rules}, tried on {over})", 0)]
+    for change in found.changes[:FIRST_CHANGES]:
+        given = f"{change.low:.4g}" if change.low == change.high else f"{change.low:.4g} to {change.high:.4g}"
+        lines.append((f"{change.subject}: {change.declared} → {change.other} under {change.rule} ({given})", 2))
+    if (rest := len(found.changes) - FIRST_CHANGES) > 0:
+        lines.append((f"and {rest:,} more (all in --format json)", 2))
     return lines
 
 
