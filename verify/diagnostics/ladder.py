@@ -38,7 +38,8 @@ RARE = 0.01
 UNLIKELY = 0.05
 CELLS_NEEDED = 2
 PAIRED_TARGETS = 8
-"""Two departures at once are looked for on this many claims of a column that nothing simpler explains."""
+"""Two departures at once are looked for on this many claims that nothing simpler explains, of a column or a method."""
+PAIRED_SCOPES = ("column", "method")
 CONVENTIONS: tuple[Convention, ...] = ("down", "up", "twice", "padded")
 
 Key = tuple[tuple[str, str, str | int | None], ...]
@@ -278,7 +279,7 @@ class _Column:
         self, scope: Scope, name: str, group: list[_Rung], held: list[_Rung], rank: int
     ) -> tuple[Cause, set[Key]] | None:
         for depth in (1, 2):
-            if depth == 2 and len(group) > PAIRED_TARGETS:
+            if depth == 2 and (len(group) > PAIRED_TARGETS or scope not in PAIRED_SCOPES):
                 return None
             tried, printing = self._printing(group, depth)
             fitting = [steps for steps in printing if all(_bears(rung, steps) for rung in held)]

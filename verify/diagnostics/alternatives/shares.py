@@ -7,6 +7,7 @@ claims and the sensitivity table share most of them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 from typing import Literal, cast
 
@@ -71,6 +72,11 @@ class Counting:
     over: int | Literal["rows", "readable"] = "rows"
     shown: Literal["share", "count", "difference", "reverse"] = "share"
 
+    @property
+    def crediting(self) -> tuple[object, ...]:
+        """The fields that decide what each question counts."""
+        return self.rule, self.ties, self.unparsed, self.grades, self.turns, self.at, self.k
+
 
 @dataclass(frozen=True)
 class Credit:
@@ -91,15 +97,15 @@ class CellCounts:
     """By question: a complete case of the setting; None where there is none to speak of."""
     sizes: Mapping[str, int]
     """Numbers of questions that a share might wrongly be over, by what they are the number of."""
-    _credits: dict[Counting, Credit | None] = field(default_factory=dict)
+    _credits: dict[tuple[object, ...], Credit | None] = field(default_factory=dict)
     _answers: dict[str, Answers] = field(default_factory=dict)
     _outcomes: dict[str, Outcomes | Unavailable] = field(default_factory=dict)
 
     def credit(self, counting: Counting) -> Credit | None:
         """What each question counts, rows and denominator aside."""
-        key = replace(counting, rows="all", over="rows", shown="share")
+        key = counting.crediting
         if key not in self._credits:
-            self._credits[key] = self._credit(key)
+            self._credits[key] = self._credit(counting)
         return self._credits[key]
 
     def answers(self, grades: str) -> Answers:
@@ -108,12 +114,17 @@ class CellCounts:
             self._answers[grades] = _graded(self.data, grades)
         return self._answers[grades]
 
-    @property
+    @cached_property
+    def every(self) -> Flags:
+        """All questions."""
+        return np.ones(self.data.n, dtype=np.bool_)
+
+    @cached_property
     def recorded(self) -> Flags:
         """Questions with a record that did not fail."""
         return self.data.present & ~self.data.failed
 
-    @property
+    @cached_property
     def uncut(self) -> Flags:
         """Questions none of whose answers reached the declared cap."""
         kept = self.recorded.copy()
@@ -333,7 +344,7 @@ class ShareReader:
         if credit is None:
             return None
         n = counts.data.n
-        rows = np.ones(n, dtype=np.bool_)
+        rows = counts.every
         if how.rows == "recorded":
             rows = counts.recorded
         elif how.rows == "complete":
@@ -390,4 +401,5 @@ def _take(how: Counting, step: Step) -> Counting:
 
 def _fraction(value: float) -> Fraction:
     """Sums of whole numbers exactly, sums of shares of small numbers of samples as near as it matters."""
-    return Fraction(float(value)).limit_denominator(10**9)
+    whole = round(value)
+    return Fraction(whole) if whole == value else Fraction(float(value)).limit_denominator(10**9)
