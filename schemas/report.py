@@ -200,7 +200,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     estimates: list[Estimate]
     equal_cost: Annotated[list[EqualCost], Meta(description="Empty where no cell is declared as a `pool`.")] = []
     other_rules: Annotated[
-        OtherRules | None, Meta(description="Null where there is neither a number nor a comparison to try them on.")
+        OtherRules | None, Meta(description="Null where no other rule makes any difference to any question.")
     ] = None
     sensitivity: Annotated[
         Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")

@@ -245,6 +245,6 @@ def _report(
         causes=causes,
         estimates=estimates,
         equal_cost=equal_cost,
-        other_rules=rules if rules.numbers or rules.comparisons else None,
+        other_rules=rules if rules.rules else None,
         sensitivity=sensitivity,
     )

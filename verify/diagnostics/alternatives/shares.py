@@ -176,7 +176,7 @@ class CellCounts:
         if not self.data.present.all() or (answers.grade == Grade.UNKNOWN).any():
             return None
         right = np.bincount(answers.owner[answers.grade == Grade.CORRECT], minlength=answers.n).astype(np.float64)
-        return Credit(right, right, answers.count().astype(np.float64), self.recorded)
+        return Credit(right, right, answers.count().astype(np.float64), _read(answers))
 
     def _passed(self, answers: Answers, k: int | None) -> Credit:
         """Any of k answers right, expected over all choices of k (Chen et al. 2021, equation 1); None = of all."""
@@ -189,7 +189,13 @@ class CellCounts:
             passed = np.array([1 - comb(n - c, k) / comb(n, k) if n >= k else 0.0 for n, c in pairs])
         open_ = (unread & (passed < 1)) | ~self.data.present | ~self.data.gold_usable
         low = np.where(open_, 0.0, passed)
-        return Credit(low, np.where(open_, 1.0, passed), np.ones_like(low), self.recorded)
+        return Credit(low, np.where(open_, 1.0, passed), np.ones_like(low), _read(answers))
+
+
+def _read(answers: Answers) -> Flags:
+    """Questions with any answer that could be read."""
+    read = np.isin(answers.grade, (Grade.CORRECT, Grade.INCORRECT))
+    return np.bincount(answers.owner[read], minlength=answers.n) > 0
 
 
 def _as_declared(data: CellData, how: Counting) -> bool:
