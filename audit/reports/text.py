@@ -151,7 +151,7 @@ def _details(finding: Finding) -> list[str]:
 
 def _match(match: Diagnosis, tried: int) -> str:
     if match.kind == "alias":
-        return f"consistent with {match.alternative} (the same questions as above)"
+        return f"or, which is the same on every question, with {match.alternative}"
     luck = f"chance of an accident {_percent(match.accident)}, {tried} alternatives tried"
     if match.kind == "coincidence":
         return f"perhaps by coincidence with {match.alternative} ({luck})"

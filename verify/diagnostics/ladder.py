@@ -39,12 +39,12 @@ UNLIKELY = 0.05
 CELLS_NEEDED = 2
 PAIRED_TARGETS = 8
 """Two departures at once are looked for on this many claims that nothing simpler explains, of a column or a method."""
-PAIRED_SCOPES = ("column", "method")
 CONVENTIONS: tuple[Convention, ...] = ("down", "up", "twice", "padded")
 
 Key = tuple[tuple[str, str, str | int | None], ...]
 Scope = Literal["column", "method", "dataset", "setting", "model"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+PAIRED_SCOPES: tuple[Scope, ...] = ("column", "method")
 
 
 @dataclass(frozen=True)
@@ -260,39 +260,42 @@ class _Column:
     _printed: dict[tuple[object, ...], tuple[int, list[tuple[Step, ...]]]] = field(default_factory=dict)
 
     def causes(self) -> list[tuple[Cause, set[Key]]]:
-        """Alternatives that explain all targets of a scope, the widest scope first; each target has one cause."""
+        """Alternatives that explain all targets of a scope: one departure before two, then the widest scope first.
+
+        Each target has one cause.
+        """
         stated: list[tuple[Cause, set[Key]]] = []
         settled: set[str] = set()
-        for rank, scope in enumerate(SCOPES, start=1):
-            for name, group in _grouped(self.targets, scope).items():
-                group = [rung for rung in group if rung.item.id not in settled]
-                if _independent(group) < CELLS_NEEDED:
-                    continue
-                held = _grouped(self.held, scope).get(name, [])
-                cause = self._cause(scope, name, group, held, rank)
-                if cause is not None:
-                    stated.append(cause)
-                    settled |= {rung.item.id for rung in group}
+        for depth in (1, 2):
+            for rank, scope in enumerate(SCOPES if depth == 1 else PAIRED_SCOPES, start=1):
+                for name, group in _grouped(self.targets, scope).items():
+                    left = [rung for rung in group if rung.item.id not in settled]
+                    if _independent(left) < CELLS_NEEDED or (depth == 2 and not self._may_be_paired(left)):
+                        continue
+                    held = _grouped(self.held, scope).get(name, [])
+                    cause = self._cause(depth, scope, name, left, held, rank)
+                    if cause is not None:
+                        stated.append(cause)
+                        settled |= {rung.item.id for rung in left}
         return stated
 
+    def _may_be_paired(self, group: list[_Rung]) -> bool:
+        """Something simple that prints them all, if only by luck, is not set aside for something less simple."""
+        return len(group) <= PAIRED_TARGETS and not self._printing(group, 1)[1]
+
     def _cause(
-        self, scope: Scope, name: str, group: list[_Rung], held: list[_Rung], rank: int
+        self, depth: int, scope: Scope, name: str, group: list[_Rung], held: list[_Rung], rank: int
     ) -> tuple[Cause, set[Key]] | None:
-        for depth in (1, 2):
-            if depth == 2 and (len(group) > PAIRED_TARGETS or scope not in PAIRED_SCOPES):
-                return None
-            tried, printing = self._printing(group, depth)
-            fitting = [steps for steps in printing if all(_bears(rung, steps) for rung in held)]
-            lucks = [(steps, accident(tried * rank, _chances(group, steps))) for steps in fitting]
-            for rung in group:
-                known = self._joint.setdefault(rung.item.id, {})
-                for steps, luck in lucks:
-                    known[_key(steps)] = min(luck, known.get(_key(steps), 1.0))
-            if fair := [(steps, luck) for steps, luck in lucks if luck <= RARE]:
-                return _stated(scope, name, group, held, fair, tried)
-            if fitting:
-                return None  # something simple fits, if only by luck: nothing less simple is stated
-        return None
+        tried, printing = self._printing(group, depth)
+        fitting = [steps for steps in printing if all(_bears(rung, steps) for rung in held)]
+        lucks = [(steps, accident(tried * rank, _chances(group, steps))) for steps in fitting]
+        for rung in group:
+            known = self._joint.setdefault(rung.item.id, {})
+            for steps, luck in lucks:
+                known[_key(steps)] = min(luck, known.get(_key(steps), 1.0))
+        # Those that fit but may do so by luck are no causes; beside one that is, they remain its rivals.
+        lucks.sort(key=lambda item: item[1] > RARE)
+        return _stated(scope, name, group, held, lucks, tried) if lucks and lucks[0][1] <= RARE else None
 
     def _printing(self, group: list[_Rung], depth: int) -> tuple[int, list[tuple[Step, ...]]]:
         """How many distinct alternatives there are at this depth, and those that print every claim of the group."""
@@ -319,11 +322,9 @@ class _Column:
         own = {key for cause, keys in stated if rung.item.id in cause.claims for key in keys}
         joint = self._joint.get(rung.item.id, {})
         tries = list(rung.singles())
-        if not any(item.matches for item in tries) and (not own or len(self.targets) == 1):
-            if self.targets.index(rung) < PAIRED_TARGETS:
-                tries += rung.pairs()
-        else:
-            tries += [item for key in own if len(key) > 1 and (item := rung._tries.get(key)) is not None]
+        unexplained = not any(item.matches for item in tries)
+        if any(len(key) > 1 for key in own) or (unexplained and self.targets.index(rung) < PAIRED_TARGETS):
+            tries += rung.pairs()
         tried = len({item.same for item in tries})
         matches = sorted((item for item in tries if item.matches), key=lambda item: item.key not in own)
         diagnoses: list[Diagnosis] = []
@@ -373,26 +374,26 @@ def _stated(
     name: str,
     group: list[_Rung],
     held: list[_Rung],
-    fair: list[tuple[tuple[Step, ...], float]],
+    fitting: list[tuple[tuple[Step, ...], float]],
     tried: int,
 ) -> tuple[Cause, set[Key]]:
     """The cause: the first alternative, its aliases (the same on every question of every cell) and its rivals."""
-    first = fair[0][0]
-    sames = {steps: tuple(item.same for rung in group if (item := rung.at(steps)) is not None) for steps, _ in fair}
-    labels = {steps: " and ".join(step.label for step in steps) for steps, _ in fair}
+    first, luck = fitting[0]
+    sames = {steps: tuple(item.same for rung in group if (item := rung.at(steps)) is not None) for steps, _ in fitting}
+    labels = {steps: " and ".join(step.label for step in steps) for steps, _ in fitting}
     cause = Cause(
         alternative=labels[first],
-        aliases=[labels[steps] for steps, _ in fair[1:] if sames[steps] == sames[first]],
-        rivals=[labels[steps] for steps, _ in fair[1:] if sames[steps] != sames[first]],
+        aliases=[labels[steps] for steps, _ in fitting[1:] if sames[steps] == sames[first]],
+        rivals=[labels[steps] for steps, _ in fitting[1:] if sames[steps] != sames[first]],
         statistic=group[0].item.claim.statistic,
         scope="the column" if scope == "column" else f"{scope} {name}",
         claims=[rung.item.id for rung in group],
         cells=_independent(group),
         held=len(held),
-        accident=max(luck for _, luck in fair),
+        accident=luck,
         tried=tried,
     )
-    return cause, {_key(steps) for steps, _ in fair}
+    return cause, {_key(steps) for steps, _ in fitting}
 
 
 def _key(steps: tuple[Step, ...]) -> Key:
