@@ -136,13 +136,13 @@ class Study:
         other._compared, other._adjusted = {}, {}
         return other
 
-    def pool_of(self, setting: str) -> CellData:
-        """The pool of a setting that has one. Raises KeyError for another."""
-        return self._pools[setting]
+    def pool_of(self, setting: str) -> CellData | None:
+        """The declared pool of a setting."""
+        return self._pools.get(setting)
 
-    def parameters_of(self, cell: str) -> float | None:
-        """Number of parameters of a cell's model, where the manifest gives it."""
-        return self._parameters[model_of(cell)]
+    def size_of(self, data: CellData) -> float | None:
+        """Parameters of the model of a cell, where the manifest gives them."""
+        return self._parameters[model_of(data.cell.id)]
 
     def curve(self, setting: str, ties: TieRule | None = None) -> "_PoolCurve | str":
         """The exact curve of a setting's pool, or why there is none."""
@@ -151,9 +151,7 @@ class Study:
             return f"setting {setting} declares no `pool` cell to compare with"
         rule = _TIES[ties or pool.cell.tie_rule]
         if (setting, rule) not in self._curves:
-            self._curves[setting, rule] = _pool_curve(
-                pool, rule, self.inference.spending, self.parameters_of(pool.cell.id)
-            )
+            self._curves[setting, rule] = _pool_curve(pool, rule, self.inference.spending, self.size_of(pool))
         return self._curves[setting, rule]
 
     def compare(self, cell: str, ties: TieRule | None = None, subset: str = ALL) -> MethodComparison | str:
@@ -319,7 +317,7 @@ class Study:
     def _paired(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> "_Paired | str":
         """Credits and costs of a method over the questions that the pool knows too, or why there are too few."""
         outcomes = decide(data, our_answers(data))
-        spent = by_question(data, self.inference.spending, self.parameters_of(data.cell.id))
+        spent = by_question(data, self.inference.spending, self.size_of(data))
         if isinstance(spent, str):
             return spent
         places = curve.place_of(data.question_ids)

@@ -131,8 +131,9 @@ def _comparisons(study: Study) -> Iterator[tuple[str, str, str, str, float]]:
         declared = quick.compare(cell)
         if isinstance(declared, str):
             continue
+        pool = quick.pool_of(setting_of(cell))
         for ties in BRACKETS:
-            if ties != quick.pool_of(setting_of(cell)).cell.tie_rule:
+            if pool is not None and ties != pool.cell.tie_rule:
                 rule = f"tie rule `{ties}` in the sampling curve"
                 yield from _compared(cell, rule, declared, quick.compare(cell, ties))
         complete = quick.compare(cell, None, "complete")

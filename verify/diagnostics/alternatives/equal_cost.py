@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from schemas.manifest import TieRule
 from verify.across import draws_of
-from verify.cells import CellData
 from verify.claims import BoundClaim
 from verify.diagnostics.accident import normal_mass, share_mass
 from verify.diagnostics.alternatives.reading import Reading, Step
@@ -52,11 +51,12 @@ class CostReader:
 
     def steps(self) -> list[Step]:
         """Rows, the method's rule and grader, the curve's ties, the unit, and how the curve is read."""
-        spending, pool = self.study.inference.spending, self._pool_counts()
+        spending = self.study.inference.spending
+        pool = self.study.pool_of(setting_of(self.claim.cell))
         found = [Step("row scope", "rows", "complete", "only questions that every method of the setting answered")]
         if self.claim.statistic == "difference_at_cost":
             found += [step for step in self.shares.steps() if step.axis in ("decision rule", "grader")]
-        ties = self._ties() or pool.cell.tie_rule
+        ties = self._ties() or (pool.cell.tie_rule if pool is not None else None)
         found += [
             Step("tie rule", "ties", rule, f"tie rule `{rule}` in the sampling curve")
             for rule in ("first", "random", "right", "wrong")
@@ -82,7 +82,7 @@ class CostReader:
         ties = cast(TieRule | None, taken.get("ties", self._ties()))
         curve = self.study.curve(setting, ties)
         spending = Spending(cast(CostUnit, taken["unit"])) if "unit" in taken else self.study.inference.spending
-        spent = by_question(data, spending, self.study.parameters_of(self.claim.cell))
+        spent = by_question(data, spending, self.study.size_of(data))
         kept = self.study.questions_in(
             setting, "complete" if "rows" in taken else str(self.claim.parameters.get("subset", ALL))
         )
@@ -121,13 +121,10 @@ class CostReader:
     def _ties(self) -> TieRule | None:
         return cast(TieRule | None, self.claim.parameters.get("tie_rule"))
 
-    def _pool_counts(self) -> CellData:
-        return self.study.pool_of(setting_of(self.claim.cell))
-
     def _costs(self, questions: Sequence[str], spending: Spending) -> Floats | None:
         pool = self.study.pool_of(setting_of(self.claim.cell))
-        costs = by_answer(pool, spending, None)
-        if isinstance(costs, str):
+        costs = "" if pool is None else by_answer(pool, spending, None)
+        if pool is None or isinstance(costs, str):
             return None
         at = {name: row for row, name in enumerate(pool.question_ids)}
         own = [costs[pool.offsets[at[name]] : pool.offsets[at[name] + 1]] for name in questions]
