@@ -132,6 +132,12 @@ class CellCounts:
             kept[self.data.owner[self.data.answers.tokens >= self.data.cell.token_cap]] = False
         return kept
 
+    @cached_property
+    def flagged(self) -> bool:
+        """Whether the runner's flags say as much as our grades: with a few of them missing, they allow anything."""
+        flags, ours = self._declared("claimed"), self._declared("ours")
+        return isinstance(flags, Outcomes) and isinstance(ours, Outcomes) and flags.unknown <= ours.unknown
+
     def _credit(self, how: Counting) -> Credit | None:
         data = self.data
         declared = self._declared("claimed" if how.grades == "flags" else "ours")
@@ -284,7 +290,7 @@ class ShareReader:
             for what, size in self.counts.sizes.items()
         ]
         found += [Step("grader", "grades", name, f"grader: {name}") for name in LENIENCIES]
-        if declared.grades != "flags":
+        if declared.grades != "flags" and self.counts.flagged:
             found.append(Step("grader", "grades", "flags", "the runner's own flags"))
         else:
             found.append(Step("grader", "grades", "ours", "our grades in place of the runner's"))
