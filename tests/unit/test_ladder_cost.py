@@ -8,7 +8,7 @@ Of 40 questions the pool has 4, 3, 3 and 2 of 4 samples right, ten each, and all
 from pathlib import Path
 
 import pytest
-from support import record, sample, write_release
+from support import FIXTURES, record, sample, write_release
 
 from schemas.manifest import Cell
 from schemas.record import Record
@@ -92,3 +92,17 @@ def test_a_range_of_draws_is_no_match_of_everything(release: Path, tmp_path: Pat
     assert finding.verdict == "refuted"
     assert finding.diagnosis == []
     assert finding.tried > 10
+
+
+def test_a_raw_p_printed_as_holms(tmp_path: Path) -> None:
+    root = FIXTURES / "intact"
+    rows = verify_release(root).report.equal_cost
+    row = max(rows, key=lambda row: (row.p_holm or 0.0) - row.p_value)
+    path = tmp_path / "claims.toml"
+    path.write_text(
+        f'format_version = "1.0"\nclaims = [{{ id = "a", cell = "{row.cell}", statistic = "p_holm", '
+        f'value = "{row.p_value:.3f}", parameters = {{ draws = 0 }} }}]'
+    )
+    (finding,) = [f for f in verify_release(root, claims=path).report.findings if f.check == "claim"]
+    assert finding.verdict == "refuted"
+    assert "the raw p in place of Holm's" in [match.alternative for match in finding.diagnosis]

@@ -6,6 +6,9 @@ from verify.diagnostics.alternatives.shares import CellCounts
 from verify.release import dataset_of, setting_of
 from verify.settings import Study
 
+MOST_SIZES = 12
+"""A manifest may name any number of datasets; dividing by the size of each would explain everything."""
+
 
 class Recounts:
     """Those of all cells of a study."""
@@ -39,4 +42,4 @@ class Recounts:
                 sizes.setdefault(dataset.subsample.size, f"the declared size of {dataset.id}")
         for name, data in self.study.cells.items():
             sizes.setdefault(data.n, f"the questions of {dataset_of(name)}")
-        return {what: n for n, what in sizes.items() if n not in (own, 0)}
+        return {what: n for n, what in list(sizes.items())[:MOST_SIZES] if n not in (own, 0)}
