@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support import record, sample, write_release
+from support import FIXTURES, record, sample, write_release
 
 from schemas.manifest import Cell
 from schemas.record import Generation
@@ -145,6 +145,14 @@ def test_a_cause_needs_two_cells(tmp_path: Path) -> None:
     root, cells = best_of(tmp_path, 1)
     report = claimed(tmp_path, root, [(cells[0].id, "accuracy", vote_share(0))])
     assert any("plurality" in match.alternative for match in matches(report))
+    assert report.causes == []
+
+
+def test_one_cell_is_never_a_cause_however_unlikely_an_accident_is() -> None:
+    report = verify_release(FIXTURES / "unparsed-dropped").report
+    (finding,) = [f for f in report.findings if f.verdict == "refuted"]
+    assert finding.diagnosis[0].kind == "matching"
+    assert finding.diagnosis[0].accident < 0.01
     assert report.causes == []
 
 
