@@ -7,6 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+import tomli_w
+
 from schemas.errors import UsageError
 from schemas.reading import read_toml
 
@@ -60,6 +62,11 @@ def load_prompts(path: Path | None = None) -> Prompts:
         for name in texts:
             _check(path, name, texts[name])
     return Prompts(texts)
+
+
+def prompts_toml(prompts: Prompts) -> str:
+    """The prompts as a prompt file, which gives them back when it is read."""
+    return tomli_w.dumps(prompts.texts, multiline_strings=False)
 
 
 def _check(path: Path, name: str, text: str) -> None:

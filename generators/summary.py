@@ -55,7 +55,7 @@ def summarize(root: Path, *, effort: Effort | None = None) -> Claims:
     effort = effort or Effort()
     rng = np.random.default_rng(effort.seed)
     manifest = decode((root / layout.MANIFEST).read_bytes(), Manifest)
-    grade = _math_verify()
+    grade = math_verify_grade()
     golds = {dataset.id: _golds(root, dataset.id) for dataset in manifest.datasets}
     frames = {
         cell.id: _graded(_generations(root, cell.id), golds[cell.id.split("/")[1]], grade) for cell in manifest.cells
@@ -100,7 +100,7 @@ def _generations(root: Path, cell: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**kinds, "text": pl.String}).sort("question", "index")
 
 
-def _math_verify() -> Any:
+def math_verify_grade() -> Any:
     """A function (text, gold) → (spelling of the answer or None, whether it is right)."""
     try:
         from math_verify import parse, verify
@@ -125,6 +125,13 @@ def _math_verify() -> Any:
         return str(answer[0]), bool(verify(parsed(f"${gold}$"), answer, timeout_seconds=None))
 
     return grade
+
+
+def reads_same(text: str, other: str) -> bool:
+    """Whether Math-Verify reads the same answer from two texts; false where it reads none."""
+    grade = math_verify_grade()
+    answer, _ = grade(text, "")
+    return answer is not None and answer == grade(other, "")[0]
 
 
 def _graded(frame: pl.DataFrame, golds: pl.DataFrame, grade: Any) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from schemas.manifest import Name
-from schemas.record import Count
 
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Storage = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -17,9 +16,9 @@ Storage = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 class LlamaCpp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A GGUF file, run in this process by llama.cpp (extra `[llama]`)."""
 
-    file: Annotated[str | None, Meta(description="The GGUF file, or `smollm2`; `--model` on the command line wins.")] = (
-        None
-    )
+    file: Annotated[
+        str | None, Meta(description="The GGUF file, or `smollm2`; `--model` on the command line wins.")
+    ] = None
     context_size: Annotated[Positive, Meta(description="Context in tokens.")] = 4096
     threads: Annotated[Positive, Meta(description="Threads of one process; 1 is fastest, with `--jobs` processes.")] = 1
     batch_size: Annotated[
@@ -51,7 +50,8 @@ class Scripted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """No model: written replies, for trying a plan and for tests."""
 
     replies: Annotated[
-        str, Meta(description="JSONL of `{when, texts}`: the first line whose `when` occurs in the last message answers.")
+        str,
+        Meta(description="JSONL of `{when, texts}`: the first line whose `when` occurs in the last message answers."),
     ]
 
 

@@ -1,9 +1,9 @@
 """One call of a model, and what a backend makes of it."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from schemas.errors import AuditError, ReleaseError
+from schemas.errors import ReleaseError, UsageError
 from schemas.manifest import Backend as BackendName
 from schemas.plan import PlanSampling
 from schemas.record import FinishReason
@@ -30,8 +30,16 @@ class Call:
     """All other sampling values (its temperature is not read)."""
     prefix: str = ""
     """Beginning of the answer, given: the model goes on from there."""
-    pieces: bool = False
-    """Whether the token texts and the log-probability are wanted."""
+    tokens: bool = False
+    """Whether the tokens with their log-probabilities are wanted."""
+
+
+class Token(NamedTuple):
+    """One token of an answer."""
+
+    text: str
+    logprob: float
+    """Natural log of its probability at temperature 1, all tokens allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +52,8 @@ class Completion:
     completion_tokens: int | None
     """Tokens generated, end-of-text mark not counted."""
     finish_reason: FinishReason
-    logprob: float | None = None
-    """Sum of the log-probabilities of the tokens at temperature 1, natural log."""
-    pieces: tuple[str, ...] = ()
-    """The text of each token; joined they are `text`."""
+    tokens: tuple[Token, ...] = ()
+    """The tokens of `text`, where they were wanted."""
     room: int | None = None
     """Tokens that fitted behind the prompt, where they were fewer than the cap and all of them were used."""
 
@@ -67,15 +73,15 @@ class Facts:
     extra: dict[str, str | int | bool] | None = None
 
 
-class CallFailed(Exception):
+class CallError(Exception):
     """This call gave no answer, for the reason given; others may. It becomes a failed generation."""
 
 
-class BackendGone(ReleaseError):
+class BackendError(ReleaseError):
     """The model cannot be asked at all. The run stops; what is there stays, and the next run goes on."""
 
 
-class Unsupported(AuditError):
+class UnsupportedError(UsageError):
     """A method needs what this backend cannot do."""
 
 
@@ -92,7 +98,7 @@ class Backend(Protocol):
         """A new record begins: forget what was asked before."""
 
     def complete(self, call: Call) -> Completion:
-        """One answer. Raises CallFailed, BackendGone or Unsupported."""
+        """One answer. Raises CallError, BackendError or UnsupportedError."""
 
     def beam_search(self, call: Call, width: int) -> list[Completion]:
         """The `width` most probable answers that beam search finds, best first. Raises as `complete` does."""
