@@ -188,7 +188,7 @@ def read_manifest(root: Path) -> Manifest:
 
 def storage_of(manifest: Manifest) -> str:
     """How a release made here stores its generations."""
-    storage = (manifest.extra or {}).get("storage")
+    storage = str((manifest.extra or {}).get("storage"))
     return storage if f".{storage}" in layout.RECORD_SUFFIXES else "jsonl.gz"
 
 
