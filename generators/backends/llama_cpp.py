@@ -49,6 +49,7 @@ class LlamaCppBackend:
                 "compiler): pip install 'generation-audit[llama]'."
             ) from error
         self.library: Any = llama_cpp
+        self.complaints = _listen(llama_cpp)
         self.path = smollm2_file() if options.file == SMOLLM2 else Path(options.file or "")
         _check_file(self.path)
         self.options = options
@@ -65,7 +66,8 @@ class LlamaCppBackend:
                 verbose=False,
             )
         except (ValueError, RuntimeError, OSError) as error:
-            raise UsageError(f"{self.path} cannot be loaded by llama.cpp: {error}.") from error
+            reason = self.complaints[0] if self.complaints else str(error)
+            raise UsageError(f"{self.path} cannot be loaded by llama.cpp: {reason}.") from error
         self.template = self.model.metadata.get("tokenizer.chat_template")
         if not self.template:
             raise UsageError(
@@ -90,7 +92,7 @@ class LlamaCppBackend:
             threads=self.options.threads,
             batch_size=self.options.batch_size,
             extra={
-                "ggml": _ggml_build(library),
+                "ggml": _ggml_build(),
                 "system_info": library.llama_print_system_info().decode("utf-8", "replace").strip(),
                 "ubatch_size": self.options.batch_size,
                 "flash_attention": False,
@@ -239,6 +241,27 @@ def smollm2_file() -> Path:
     )
 
 
+_ERROR = 4
+"""GGML_LOG_LEVEL_ERROR."""
+_listeners: list[Any] = []
+"""What llama.cpp calls to log; the last is in use, and none may be freed while it is."""
+
+
+def _listen(library: Any) -> list[str]:
+    """What llama.cpp complains of from now on; it would say so on standard error, or to nobody."""
+    complaints: list[str] = []
+
+    @library.llama_log_callback  # type: ignore[untyped-decorator]
+    def note(level: int, text: bytes, data: object) -> None:
+        del data
+        if level == _ERROR:
+            complaints.append(text.decode("utf-8", "replace").strip().rstrip("."))
+
+    _listeners.append(note)
+    library.llama_log_set(note, ctypes.c_void_p(0))
+    return complaints
+
+
 def _check_file(path: Path) -> None:
     """Raises UsageError unless the file begins as GGUF does: the library says no more than that it failed."""
     try:
@@ -270,11 +293,13 @@ def _described(library: Any, model: Any) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def _ggml_build(library: Any) -> str:
+def _ggml_build() -> str:
     """Version and commit of the ggml that was built in, where its library says so."""
+    from llama_cpp import _ggml
+
     parts = []
     for name in ("ggml_version", "ggml_commit"):
-        function = getattr(library._ggml.libggml, name, None) or getattr(library.llama_cpp._lib, name, None)
+        function = getattr(_ggml.libggml, name, None)
         if function is not None:
             function.restype = ctypes.c_char_p
             parts.append(str((function() or b"").decode("ascii", "replace")))

@@ -109,9 +109,7 @@ REFLECT = "user: Your answer may be wrong. Say briefly what may have gone wrong.
 
 def retry(*notes: str) -> str:
     lines = "\n".join(notes)
-    return (
-        f"user: {QUESTION}\nNotes on earlier attempts:\n{lines}\nSolve the problem again with these notes in mind."
-    )
+    return f"user: {QUESTION}\nNotes on earlier attempts:\n{lines}\nSolve the problem again with these notes in mind."
 
 
 def test_reflexion_stops_at_once_where_the_answer_is_judged_correct() -> None:
@@ -278,7 +276,12 @@ def test_breadth_depth_refines_every_rollout_before_going_deeper() -> None:
 
 def test_breadth_depth_without_a_critic() -> None:
     _, asked = play("breadth_depth", ["a0", "g", "a1"], rollouts=1, depth=1, critic=False)
-    assert asked[2] == [S, Q, "assistant: g", "user: Check your solution and give the corrected one; keep what is right."]
+    assert asked[2] == [
+        S,
+        Q,
+        "assistant: g",
+        "user: Check your solution and give the corrected one; keep what is right.",
+    ]
 
 
 COUNTS = {
