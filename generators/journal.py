@@ -38,10 +38,10 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._cut_torn_line()
             self._file = self.path.open("ab", buffering=0)
-        data = line + b"\n"
-        written = self._file.write(data)
-        if written != len(data):
-            raise OSError(28, "No space left on device")
+        data = memoryview(line + b"\n")
+        while data:
+            # A disk that is nearly full takes a part first, and says why only when it is asked again.
+            data = data[self._file.write(data) :]
 
     def finish(self, order: list[str]) -> int:
         """Write the cell's file with its records in this order of question ids, and drop the journal.

@@ -308,7 +308,7 @@ def _same_answers(before: Sequence[Generation], made: Sequence[Generation]) -> b
         return [generation.text or "" for generation in generations if generation.role in ANSWER_ROLES]
 
     old, new = texts(before), texts(made)
-    return len(old) == len(new) and all(reads_same(a, b) for a, b in zip(old, new, strict=True))
+    return len(old) == len(new) and all(a == b or reads_same(a, b) for a, b in zip(old, new, strict=True))
 
 
 def _fill(

@@ -139,14 +139,8 @@ def fill(
 
 
 def finish(target: Path, manifest: Manifest) -> None:
-    """The card, the checksums, and the end of the run's own folder."""
+    """The card and the checksums."""
     write_text(target / "README.md", dataset_card(manifest, target))
-    for _, path in layout.walk(target / FOLDER):
-        if path.name != "lock":
-            path.unlink()
-    for folder in sorted((target / FOLDER).rglob("*"), reverse=True):
-        if folder.is_dir():
-            folder.rmdir()
     write_sums(target, without=FOLDER)
 
 
@@ -169,8 +163,9 @@ def locked(target: Path) -> Iterator[None]:
         # Removed while it is still held: nobody can be waiting for a file that has no name.
         (folder / "lock").unlink(missing_ok=True)
         lock.release()
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        for empty in sorted([folder, *folder.rglob("*")], reverse=True):
+            if empty.is_dir() and not any(empty.iterdir()):
+                empty.rmdir()
 
 
 def read_manifest(root: Path) -> Manifest:

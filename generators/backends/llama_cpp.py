@@ -68,7 +68,7 @@ class LlamaCppBackend:
         except (ValueError, RuntimeError, OSError) as error:
             reason = self.complaints[0] if self.complaints else str(error)
             raise UsageError(f"{self.path} cannot be loaded by llama.cpp: {reason}.") from error
-        self.template = self.model.metadata.get("tokenizer.chat_template")
+        self.template: str = self.model.metadata.get("tokenizer.chat_template", "")
         if not self.template:
             raise UsageError(
                 f"{self.path} holds no chat template; another model's would be used in silence. Take a file that has "
@@ -188,7 +188,7 @@ class LlamaCppBackend:
 
         model = self.model._model
         bos, eos = self.model.token_bos(), self.model.token_eos()
-        formatter = Jinja2ChatFormatter(
+        formatter: Any = Jinja2ChatFormatter(
             template=self.template,
             eos_token=model.token_get_text(eos) if eos != -1 else "",
             bos_token=model.token_get_text(bos) if bos != -1 else "",
