@@ -55,13 +55,14 @@ def write_model(path: Path, *, template: str | None = TEMPLATE, seed: int = 0, c
     def weights(*shape: int, scale: float) -> np.ndarray:  # type: ignore[type-arg]
         return rng.normal(0, scale, shape).astype(np.float32)
 
-    # Printable characters are made likely, and the end now and then: their embeddings point where states do.
-    embedding = weights(len(tokens), width, scale=1.0)
+    # Every state points one way to some extent, and so do the outputs of the printable characters and of the end: other
+    # bytes come so rarely that texts are plain, and some of them end.
+    common = np.ones((1, width), dtype=np.float32)
+    embedding = weights(len(tokens), width, scale=1.0) + 1.5 * common
     writer.add_tensor("token_embd.weight", embedding)
-    direction = weights(1, width, scale=1.0)
-    output = weights(len(tokens), width, scale=0.35)
-    output[32:127] += 0.25 * direction
-    output[tokens.index("<|end|>")] += 0.35 * direction[0]
+    output = weights(len(tokens), width, scale=0.35) - 0.6 * common
+    output[32:127] += 1.2 * common
+    output[tokens.index("<|end|>")] += 1.3 * common[0]
     writer.add_tensor("output.weight", output)
     writer.add_tensor("output_norm.weight", np.ones(width, dtype=np.float32))
     for layer in range(layers):

@@ -75,8 +75,8 @@ class LlamaCppBackend:
                 "one (instruction-tuned models do), or add it with gguf-py."
             )
         self.formatter = self._formatter()
-        # The library keeps fewer tokens a context than asked for where the model's own limit is smaller.
-        self.context = int(self.model.n_ctx())
+        # llama.cpp rounds a context up, and the library's own arrays keep to the size that was asked for.
+        self.context = min(int(self.model.n_ctx()), options.context_size)
         self._beam: _BeamContext | None = None
 
     def facts(self) -> Facts:
