@@ -268,9 +268,9 @@ def _begun_otherwise(target: Path, how: str) -> UsageError:
 
 
 def _difference(old: msgspec.Struct, new: msgspec.Struct) -> str | None:
-    """The first field in which two entries of a manifest differ, how many questions they cover aside."""
+    """The first field in which two entries of a manifest differ; what is said for readers alone may differ."""
     for name in old.__struct_fields__:
-        if name not in ("expected_questions",) and getattr(old, name) != getattr(new, name):
+        if name not in ("expected_questions", "source", "name") and getattr(old, name) != getattr(new, name):
             return name
     return None
 
