@@ -76,9 +76,14 @@ class OpenAIBackend:
                 raise UsageError(
                     f"The environment variable {options.key_variable} is not set; it holds the server's key."
                 )
+            if not (key.isascii() and key.isprintable()):
+                raise UsageError(
+                    f"The environment variable {options.key_variable} holds a line break or a character that no key "
+                    "has; set it to the key alone."
+                )
             headers["Authorization"] = f"Bearer {key}"
         self.client = httpx.Client(
-            base_url=str(options.base_url).rstrip("/") + "/",
+            base_url=_address(httpx, str(options.base_url)),
             headers=headers,
             timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, 10.0)),
             limits=httpx.Limits(max_connections=options.concurrency),
@@ -192,6 +197,18 @@ def _completion(answer: _Answer) -> Completion:
         finish_reason=reasons.get(choice.finish_reason, "unknown"),
         tokens=tuple(Token(item.token, item.logprob) for item in tokens),
     )
+
+
+def _address(httpx: Any, base_url: str) -> str:
+    """The base URL as the client wants it. Raises UsageError for one that no server can have."""
+    try:
+        url = httpx.URL(base_url)
+        good = url.scheme in ("http", "https") and url.host and (url.port is None or 0 < url.port < 2**16)
+    except httpx.InvalidURL:
+        good = False
+    if not good:
+        raise UsageError(f"base_url {base_url!r} is not the address of a server; write http://HOST:PORT/v1.")
+    return base_url.rstrip("/") + "/"
 
 
 def _excerpt(text: str) -> str:
