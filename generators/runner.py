@@ -343,18 +343,33 @@ def _made(worker: Worker, cell_id: str, question: str) -> bytes:
 def _window(
     pool: Executor, task: Callable[[str, str], bytes], tasks: Sequence[tuple[str, str]], size: int
 ) -> Iterator[tuple[str, bytes]]:
-    """Results as they come, with at most `size` tasks handed out, so that memory stays flat."""
+    """Results as they come, with at most `size` tasks handed out, so that memory stays flat.
+
+    Where a task raises, those under way are waited for and their results kept: somebody may have paid for them.
+    """
     waiting = iter(tasks)
     running: dict[Future[bytes], str] = {}
+    failure: BaseException | None = None
     try:
         while True:
-            while len(running) < size and (following := next(waiting, None)) is not None:
+            while failure is None and len(running) < size and (following := next(waiting, None)) is not None:
                 running[pool.submit(task, *following)] = following[0]
             if not running:
-                return
+                break
             ready, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ready:
-                yield running.pop(future), future.result()
+                cell = running.pop(future)
+                if future.cancelled():
+                    continue
+                error = future.exception()
+                if error is None:
+                    yield cell, future.result()
+                elif failure is None:
+                    failure = error
+                    for other in running:
+                        other.cancel()
+        if failure is not None:
+            raise failure
     finally:
         for future in running:
             future.cancel()
