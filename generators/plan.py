@@ -151,6 +151,12 @@ def _check_method(path: Path, number: int, planned: PlanMethod, plan: Plan) -> N
     ):
         if unknown := [name for name in named or [] if name not in known]:
             raise UsageError(f"{where}: {what}: the plan has no {unknown[0]!r}; it has {', '.join(known)}.")
+    for model in plan.models:
+        if method.in_process and model.openai is not None and model.id in (planned.models or [model.id]):
+            raise UsageError(
+                f"{where}: {method.name} cannot be asked of a server, which {model.id!r} is; run it on a GGUF file, "
+                "and name the `models` that do."
+            )
     pools = [other for other in plan.methods if METHODS.get(other.method) is not None and METHODS[other.method].pool]
     if method.pool and (planned.replicates > 1 or len(pools) > 1):
         raise UsageError(
