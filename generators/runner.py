@@ -71,10 +71,10 @@ def generate(study: Study, target: Path, options: Options, *, progress: Progress
     works on it; BackendError where a model stops answering. Whatever was made by then stays.
     """
     facts = {model.id: _facts(study, model.id) for model in study.models}
-    manifest = _narrowed(build_manifest(study, facts), study, options)
+    whole = build_manifest(study, facts)
+    narrowed = _narrowed(whole, study, options)
     with locked(target):
-        manifest = _joined(target, manifest, study)
-        _check_rewards(manifest.cells, options)
+        manifest = _in_order(_joined(target, narrowed, study), whole)
         workshop = Workshop(
             root=target,
             cells={cell.id: cell for cell in manifest.cells},
@@ -84,6 +84,7 @@ def generate(study: Study, target: Path, options: Options, *, progress: Progress
             reward_command=options.reward_command,
         )
         todo = pending(target, manifest)
+        _check_rewards([cell for cell in manifest.cells if todo[cell.id]], options)
         changed = _write_frame(target, study, manifest)
         if not changed and not any(todo.values()) and (target / layout.SUMS).exists():
             return Made(skipped=sum(len(cell.expected_questions or []) for cell in manifest.cells))
@@ -242,7 +243,7 @@ def _joined(target: Path, manifest: Manifest, study: Study) -> Manifest:
         known = {item.id: item for item in old}
         for item in new:
             if item.id in known and (field_ := _difference(known[item.id], item)) is not None:
-                raise _begun_otherwise(target, f"{what} {item.id!r} has another {field_}")
+                raise _begun_otherwise(target, f"{what} {item.id!r} differs in `{field_}`")
     questions = {cell.id: cell.expected_questions or [] for cell in before.cells}
     wanted = {cell.id: cell for cell in manifest.cells}
     cells = [
@@ -263,6 +264,17 @@ def _joined(target: Path, manifest: Manifest, study: Study) -> Manifest:
     )
 
 
+def _in_order(manifest: Manifest, whole: Manifest) -> Manifest:
+    """Cells and families in the order of the whole plan, in whatever order they were made; other plans' follow."""
+    ids = [*(cell.id for cell in whole.cells), *(family.id for family in whole.families or [])]
+    place = {name: number for number, name in enumerate(ids)}
+    return msgspec.structs.replace(
+        manifest,
+        cells=sorted(manifest.cells, key=lambda cell: place.get(cell.id, len(place))),
+        families=sorted(manifest.families or [], key=lambda family: place.get(family.id, len(place))) or None,
+    )
+
+
 def _begun_otherwise(target: Path, how: str) -> UsageError:
     return UsageError(f"{target} was begun otherwise: {how}. Name another --out, or remove the folder to begin anew.")
 
@@ -270,7 +282,10 @@ def _begun_otherwise(target: Path, how: str) -> UsageError:
 def _difference(old: msgspec.Struct, new: msgspec.Struct) -> str | None:
     """The first field in which two entries of a manifest differ; what is said for readers alone may differ."""
     for name in old.__struct_fields__:
-        if name not in ("expected_questions", "source", "name") and getattr(old, name) != getattr(new, name):
+        before, now = getattr(old, name), getattr(new, name)
+        if name not in ("expected_questions", "source", "name") and before != now:
+            if isinstance(before, dict) and isinstance(now, dict):
+                return f"{name}.{next(key for key in {**before, **now} if before.get(key) != now.get(key))}"
             return name
     return None
 
