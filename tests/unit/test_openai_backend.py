@@ -424,6 +424,15 @@ def test_a_second_run_asks_nothing_and_changes_nothing(undisturbed: Path) -> Non
     assert (result.returncode, result.stderr) == (0, "")
     assert "all 20 records are there; nothing to do" in result.stdout
     assert {path: path.stat().st_mtime_ns for path in undisturbed.rglob("*")} == before
+    # Under another name the server may run another model.
+    plan = write_plan(undisturbed.parent / "renamed", "http://127.0.0.1:1")
+    plan.write_text(plan.read_text().replace('"served"', '"another"'))
+    result = run_audit("generate", plan, "--out", undisturbed)
+    assert result.returncode == 2
+    assert "model 'm' differs in `extra.served_as`" in result.stderr
+    assert {
+        path: path.stat().st_mtime_ns for path in undisturbed.rglob("*") if path.is_file()
+    }.items() <= before.items()
 
 
 def test_failed_records_are_said_and_made_good_to_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
