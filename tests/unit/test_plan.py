@@ -490,11 +490,9 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert tree(tmp_path / "release") == {"thesis.tex": b"mine"}
 
 
-def test_a_full_disk_stops_the_run_and_the_same_command_ends_it(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = write(tmp_path, LARGER)
-    append, room = runner.Journal.append, iter(range(7))
+def until_full(plan: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> Ran:
+    """`audit generate` on a disk that has room for so many records and some bytes."""
+    append, room = runner.Journal.append, iter(range(count))
 
     def full(journal: runner.Journal, line: bytes) -> None:
         if next(room, None) is None:
@@ -505,7 +503,14 @@ def test_a_full_disk_stops_the_run_and_the_same_command_ends_it(
 
     with monkeypatch.context() as patch:
         patch.setattr(runner.Journal, "append", full)
-        result = generate(plan)
+        return generate(plan)
+
+
+def test_a_full_disk_stops_the_run_and_the_same_command_ends_it(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = write(tmp_path, LARGER)
+    result = until_full(plan, 7, monkeypatch)
     assert (result.returncode, result.stdout) == (3, "")
     assert "cannot be written: No space left on device. What was made before is kept; make room and run the same" in (
         result.stderr
@@ -515,6 +520,37 @@ def test_a_full_disk_stops_the_run_and_the_same_command_ends_it(
     assert "17 records made" in result.stdout
     assert "7 were there" in result.stdout
     assert tree(tmp_path / "release") == tree(whole.parent / "release")
+
+
+def test_cells_that_are_not_named_are_left_as_they_are(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = write(tmp_path, LARGER)
+    until_full(plan, 7, monkeypatch)  # all of m/d/chain_of_thought@0, two of @1
+    result = generate(plan, "--cells", "m/e/self*", "--cells", "m/d/chain*@0")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "3 records made" in result.stdout
+    assert "5 were there" in result.stdout
+    assert "nothing to do" in generate(plan, "--cells", "m/d/chain*@0").stdout
+    assert len(records(plan, "m/d/chain_of_thought@1")) == 2
+    assert "14 records made" in generate(plan).stdout
+    assert tree(tmp_path / "release") == tree(whole.parent / "release")
+
+
+def test_another_plan_adds_its_model_to_a_release(tmp_path: Path) -> None:
+    plan = write(tmp_path)
+    replies = (tmp_path / "replies.jsonl").read_text()
+    (tmp_path / "replies.jsonl").write_text('{"when": "2 plus", "texts": [null]}\n' + replies)
+    assert generate(plan).returncode == 1
+    (tmp_path / "others.jsonl").write_text(replies)
+    plan.write_text(PLAN.replace('id = "m"', 'id = "n"').replace("replies.jsonl", "others.jsonl"))
+    result = generate(plan)
+    # The other plan's question is still without an answer, and this plan has no model for it.
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "10 records made" in result.stdout
+    assert "m/d/chain_of_thought: 1 records failed" in result.stdout
+    assert [record.status for record in records(plan, "n/d/self_consistency")] == ["ok"] * 5
+    assert verify_release(tmp_path / "release").report.counts.refuted == 0
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
