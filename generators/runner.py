@@ -289,7 +289,7 @@ def _difference(old: msgspec.Struct, new: msgspec.Struct) -> str | None:
         before, now = getattr(old, name), getattr(new, name)
         if name not in ("expected_questions", "source", "name") and before != now:
             if isinstance(before, dict) and isinstance(now, dict):
-                return f"{name}.{next(key for key in {**before, **now} if before.get(key) != now.get(key))}"
+                return f"{name}.{next(key for key in {**before, **now} if before.get(key, ...) != now.get(key, ...))}"
             return name
     return None
 
