@@ -435,6 +435,21 @@ def test_a_second_run_asks_nothing_and_changes_nothing(undisturbed: Path) -> Non
     }.items() <= before.items()
 
 
+def test_records_are_made_again_with_the_callers_server_and_key(
+    undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVER_KEY", KEY)
+    with serving(model) as stub:
+        options = ("--spot-check", "6", "--base-url", stub.url, "--key-variable", "SERVER_KEY")
+        result = run_audit("regenerate", undisturbed, *options)
+    assert (result.returncode, result.stdout) == (0, "Made again: 6 records, 6 identical.\n")
+    assert {asked.headers["authorization"] for asked in stub.asked} == {f"Bearer {KEY}"}
+    assert (
+        "Name the server of model 'm': --base-url URL"
+        in run_audit("regenerate", undisturbed, "--spot-check", "1").stderr
+    )
+
+
 def test_failed_records_are_said_and_made_good_to_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
     broken = True
 
