@@ -67,6 +67,7 @@ class OpenAIBackend:
                 "pip install 'generation-audit[openai]'."
             ) from error
         self.httpx, self.tenacity = httpx, tenacity
+        self.unreachable = (httpx.ConnectError, httpx.ConnectTimeout)
         self.options = options
         self.concurrency = options.concurrency
         headers = {}
@@ -112,14 +113,14 @@ class OpenAIBackend:
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.options.attempts),
             wait=tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT),
-            retry=tenacity.retry_if_exception_type((_RetryError, self.httpx.ConnectError)),
+            retry=tenacity.retry_if_exception_type((_RetryError, *self.unreachable)),
             reraise=True,
         )
         try:
             answer: _Answer = retrying(self._ask, self._body(call))
         except _RetryError as error:
             raise CallError(f"{error}, {self.options.attempts} times") from error
-        except self.httpx.ConnectError as error:
+        except self.unreachable as error:
             raise BackendError(
                 f"{self.options.base_url} does not answer ({error}). What was made before is kept; start the server "
                 "and run the same command again."
@@ -162,7 +163,7 @@ class OpenAIBackend:
     def _ask(self, body: dict[str, Any]) -> _Answer:
         try:
             response = self.client.post("chat/completions", json=body)
-        except self.httpx.ConnectError:
+        except self.unreachable:
             raise
         except self.httpx.TimeoutException as error:
             raise _RetryError(f"the server gave no answer within {self.options.timeout:g} s") from error

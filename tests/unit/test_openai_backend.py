@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from support import Ran, run_audit
 
@@ -134,7 +135,7 @@ def serving(answer: Callable[[Asked], Reply], port: int = 0) -> Iterator[Stub]:
 @contextmanager
 def opened(url: str, **options: Any) -> Iterator[OpenAIBackend]:
     """A backend for the length of a block."""
-    backend = OpenAIBackend(OpenAI(base_url=url, **{"model": "served", "attempts": 3, "timeout": 5.0, **options}))
+    backend = OpenAIBackend(OpenAI(base_url=url, **{"model": "served", "attempts": 3, "timeout": 60.0, **options}))
     try:
         yield backend
     finally:
@@ -313,11 +314,11 @@ def test_what_never_passes_fails_the_call_after_all_attempts(case: str) -> None:
 
 
 def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
-    slow = Reply(said("42").body, wait=5.0)
+    slow = Reply(said("42").body, wait=60.0)
     with (
         serving(lambda _: slow) as stub,
-        opened(stub.url, timeout=0.1, attempts=2) as backend,
-        pytest.raises(CallError, match=r"no answer within 0\.1 s, 2 times"),
+        opened(stub.url, timeout=0.3, attempts=2) as backend,
+        pytest.raises(CallError, match=r"no answer within 0\.3 s, 2 times"),
     ):
         backend.complete(CALL)
     assert len(stub.asked) == 2
@@ -332,6 +333,23 @@ def test_what_holds_for_every_call_stops_the_run(status: int) -> None:
     assert len(stub.asked) == 1
 
 
+@pytest.mark.parametrize("kind", [httpx.ConnectError, httpx.ConnectTimeout])
+def test_a_host_that_cannot_be_reached_stops_the_run(
+    kind: type[httpx.TransportError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened("http://127.0.0.1:1/v1") as backend:
+        tries = []
+
+        def post(*_: object, **__: object) -> None:
+            tries.append(1)
+            raise kind("timed out or refused")
+
+        monkeypatch.setattr(backend.client, "post", post)
+        with pytest.raises(BackendError, match="does not answer"):
+            backend.complete(CALL)
+    assert len(tries) == 3
+
+
 # Whole runs
 
 QUESTIONS = [(f"q{n}", f"What is {n} plus {n + 3}?", str(2 * n + 3)) for n in range(5)]
@@ -339,7 +357,7 @@ METHODS = ("chain_of_thought", "self_consistency", "reflexion", "debate")
 PLAN = """
 format_version = "1.0"
 title = "A server"
-models = [{ id = "m", openai = { base_url = "URL", model = "served", attempts = 2, concurrency = 4, timeout = 5.0 } }]
+models = [{ id = "m", openai = { base_url = "URL", model = "served", attempts = 2, concurrency = 4, timeout = 60.0 } }]
 datasets = [{ id = "d", questions = "questions.jsonl", policy = "gsm8k" }]
 [[methods]]
 method = "chain_of_thought"
@@ -527,7 +545,7 @@ def test_answers_under_way_when_a_run_stops_are_kept(tmp_path: Path) -> None:
     everyone = threading.Barrier(4)
 
     def half_closed(asked: Asked) -> Reply:
-        everyone.wait(5)
+        everyone.wait(60)
         if QUESTIONS[0][1] in asked.raw:
             return Reply(b"no more credit", status=403)
         return Reply(model(asked).body, wait=0.1)
