@@ -143,7 +143,7 @@ def _explain(value: object, kind: type[object]) -> str | None:
     # Of several types that a value might have, jsonschema says only that it has none of them.
     types = [option.get("type") for option in error.validator_value] if error.validator == "anyOf" else [None]
     if all(types):
-        return f"{where}: {_clean(repr(error.instance))} is none of: {', '.join(map(str, types))}"
+        return f"{where}: {_clean(repr(error.instance))} is not of type {' or '.join(map(str, types))}"
     return f"{where}: {_clean(error.message)}"
 
 

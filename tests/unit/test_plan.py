@@ -151,12 +151,12 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "text for a number": (
         "samples = 3",
         'samples = "3"',
-        "PLAN: methods[1].parameters.samples: '3' is none of: integer, boolean.",
+        "PLAN: methods[1].parameters.samples: '3' is not of type integer or boolean.",
     ),
     "fraction for a number": (
         "samples = 3",
         "samples = 3.5",
-        "PLAN: methods[1].parameters.samples: 3.5 is none of: integer, boolean.",
+        "PLAN: methods[1].parameters.samples: 3.5 is not of type integer or boolean.",
     ),
     "flag for a number": (
         "samples = 3",
