@@ -16,6 +16,7 @@ import httpx
 import pytest
 from support import Ran, run_audit
 
+from generators import rewards
 from generators.backends import openai
 from generators.backends.call import BackendError, Call, CallError, Message, UnsupportedError
 from generators.backends.openai import OpenAIBackend
@@ -571,7 +572,8 @@ for line in sys.stdin:
 """
 
 
-def test_each_score_goes_to_the_text_that_it_was_given_for(tmp_path: Path) -> None:
+def test_each_score_goes_to_the_text_that_it_was_given_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "PATIENCE", 30.0)
     (tmp_path / "rewards.py").write_text(REWARDS)
     with serving(model) as stub:
         plan = write_plan(tmp_path, stub.url)
