@@ -119,6 +119,8 @@ def _override(
     ):
         for name, value in given.items():
             able = [model.id for model in models if getattr(model, backend) is not None]
+            if not able:
+                raise UsageError(f"{path} has no model with [models.{backend}], and {option} is for these alone.")
             if name is None and len(able) != 1:
                 raise UsageError(
                     f"{path} has {len(able)} models with [models.{backend}]; write {option} ID={value}, ID naming one."
@@ -151,6 +153,12 @@ def _check_method(path: Path, number: int, planned: PlanMethod, plan: Plan) -> N
     ):
         if unknown := [name for name in named or [] if name not in known]:
             raise UsageError(f"{where}: {what}: the plan has no {unknown[0]!r}; it has {', '.join(known)}.")
+    for model in plan.models:
+        if method.in_process and model.openai is not None and model.id in (planned.models or [model.id]):
+            raise UsageError(
+                f"{where}: {method.name} cannot be asked of a server, which {model.id!r} is; run it on a GGUF file, "
+                "and name the `models` that do."
+            )
     pools = [other for other in plan.methods if METHODS.get(other.method) is not None and METHODS[other.method].pool]
     if method.pool and (planned.replicates > 1 or len(pools) > 1):
         raise UsageError(
@@ -165,17 +173,23 @@ def _draw(folder: Path, dataset: PlanDataset) -> tuple[Question, ...]:
         raise UsageError(f"{path} is not a file; dataset {dataset.id!r} of the plan names it as its questions.")
     items: list[Question] = []
     seen: set[str] = set()
+    places: set[int] = set()
     for line in read_lines(path, Question, limits=Limits()):
         where = f"{path}{f', line {line.number}' if line.number else ''}"
         if isinstance(line, Problem):
             raise UsageError(f"{where}: {line.message}")
-        if not line.value.text:
+        if not (line.value.text or "").strip():
             raise UsageError(f"{where}: question {line.value.id!r} has no text, so no model can be asked.")
+        if any("\ud800" <= character <= "\udfff" for character in line.value.text or ""):
+            raise UsageError(f"{where}: question {line.value.id!r} holds half a character (a lone surrogate).")
         if line.value.id in seen:
             raise UsageError(f"{where}: the id {line.value.id!r} came before; ids must be unique.")
         seen.add(line.value.id)
         # The position in the file is that in the benchmark, unless the file says otherwise.
         index = len(items) if line.value.index is None else line.value.index
+        if index in places:
+            raise UsageError(f"{where}: the position {index} came before; give every question its `index`, or none.")
+        places.add(index)
         items.append(msgspec.structs.replace(line.value, index=index))
     if not items:
         raise UsageError(f"{path} holds no question.")

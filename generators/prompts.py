@@ -58,9 +58,8 @@ def load_prompts(path: Path | None = None) -> Prompts:
     """
     texts = tomllib.loads(files("generators").joinpath("prompts.toml").read_text(encoding="utf-8"))
     if path is not None:
-        texts |= read_toml(path, dict[str, str])
-        for name in texts:
-            _check(path, name, texts[name])
+        for name, text in read_toml(path, dict[str, object]).items():
+            texts[name] = _checked(path, name, text)
     return Prompts(texts)
 
 
@@ -69,9 +68,11 @@ def prompts_toml(prompts: Prompts) -> str:
     return tomli_w.dumps(prompts.texts, multiline_strings=False)
 
 
-def _check(path: Path, name: str, text: str) -> None:
+def _checked(path: Path, name: str, text: object) -> str:
     if name not in FIELDS:
         raise UsageError(f"{path}: there is no prompt {name!r}; choose from {', '.join(FIELDS)}.")
+    if not isinstance(text, str):
+        raise UsageError(f"{path}: {name}: a prompt is a text in quotes.")
     template = Template(text)
     if not template.is_valid():
         raise UsageError(f"{path}: {name}: a lone `$`; write `$$` for a dollar sign.")
@@ -81,3 +82,4 @@ def _check(path: Path, name: str, text: str) -> None:
         raise UsageError(f"{path}: {name}: there is no field ${unknown[0]} here; it has {has}.")
     if missing := sorted(FIELDS[name] - named):
         raise UsageError(f"{path}: {name}: ${missing[0]} does not occur; the model would never see it.")
+    return text

@@ -85,6 +85,8 @@ class Request:
     files: Mapping[str | None, str] = field(default_factory=dict)
     """GGUF file (or file of replies) by model id; None = the release's only model."""
     base_urls: Mapping[str | None, str] = field(default_factory=dict)
+    key_variable: str | None = None
+    """Environment variable with the servers' key: the caller's word, never the release's."""
     anyway: bool = False
     """Go on although the model or its software is not the one of the manifest."""
     jobs: int = 1
@@ -217,10 +219,13 @@ def _plan_model(model: Model, manifest: Manifest, request: Request) -> PlanModel
     if backend == "openai" and isinstance(extra.get("served_as"), str):
         if url is None:
             raise UsageError(f"Name the server of model {model.id!r}: --base-url {option}URL")
-        key = extra.get("standard_only")
-        return PlanModel(
-            id=model.id, openai=OpenAI(base_url=url, model=str(extra["served_as"]), standard_only=key is True)
+        server = OpenAI(
+            base_url=url,
+            model=str(extra["served_as"]),
+            key_variable=request.key_variable,
+            standard_only=extra.get("standard_only") is True,
         )
+        return PlanModel(id=model.id, openai=server)
     raise ReleaseError(
         f"model {model.id!r} was run by {backend or 'software that the manifest does not name'}; only releases made by "
         "`audit generate` can be made again here."
@@ -279,7 +284,11 @@ def compare(before: Record, made: Record) -> Compared:
     note = _first_difference(before.generations, made.generations)
     verdict: Verdict = "identical"
     if note:
-        verdict = "same answer" if _same_answers(before.generations, made.generations) else "different"
+        try:
+            same = _same_answers(before.generations, made.generations)
+        except UsageError:  # whoever has no Math-Verify is told the difference, and not what it comes to
+            same, note = False, f"{note} (whether the answers agree needs the extra [summarize])"
+        verdict = "same answer" if same else "different"
     return Compared(made.cell, made.question_id, verdict, note)
 
 
@@ -323,6 +332,7 @@ def _fill(
 ) -> None:
     """Write the missing records. Files that SHA256SUMS lists and that were gone have to come out as listed."""
     compared = len(result.compared)
+    _check_parts(root, [cell for cell in manifest.cells if todo.get(cell.id)], storage_of(manifest))
     with locked(root):
         sweep(root)
         listed = _listed(root)
@@ -347,6 +357,17 @@ def _fill(
             return
         if any(same is None for same in result.files.values()) or not listed:
             finish(root, read_manifest(root)) if not listed else write_sums(root, without=".generate")
+
+
+def _check_parts(root: Path, cells: Sequence[Cell], storage: str) -> None:
+    """Raises ReleaseError where records may lie in a file that is not looked into: they would be there twice."""
+    for cell in cells:
+        for name, _ in layout.walk(layout.inside(root, f"{layout.GENERATIONS}/{cell.id}")):
+            if layout.is_record_file(name) and name != f"part-0.{storage}":
+                raise ReleaseError(
+                    f"{layout.GENERATIONS}/{cell.id}/{name} is not as `audit generate` writes it (part-0.{storage}), "
+                    "so nothing can be added to this cell; --spot-check compares what is there."
+                )
 
 
 def _listed(root: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -63,16 +64,29 @@ class FileRewards:
 
 
 class CommandRewards:
-    """A command that reads `{question, text}` as a line of JSON and answers with a line that holds one number."""
+    """A command that reads `{question, text}` as a line of JSON and answers with a line that holds one number.
+
+    `null` says that there is no score. Any other line stops the run: answers would go to the wrong texts after it.
+    """
 
     def __init__(self, command: str) -> None:
-        words = shlex.split(command)
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"--reward-command {command!r} cannot be split into words: {error}.") from None
         if not words:
             raise UsageError("--reward-command is empty.")
         self.command = command
+        self._turn = threading.Lock()
         try:
             self.process = subprocess.Popen(  # noqa: S603 - the user's own command line, never a release's
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                bufsize=1,
             )
         except OSError as error:
             raise UsageError(f"--reward-command: {words[0]!r} cannot be started: {error.strerror}.") from error
@@ -80,6 +94,24 @@ class CommandRewards:
     def score(self, question_id: str, question: str, index: int, text: str) -> float:
         """What the command answers."""
         del question_id
+        # Records of one server are worked on at once, and an answer belongs to the text that was sent before it.
+        with self._turn:
+            answer = self._ask(question, text)
+        if not answer:
+            raise BackendError(f"--reward-command ended without an answer: {self.command}")
+        try:
+            score = msgspec.json.decode(answer, type=float | None)
+        except msgspec.MsgspecError:
+            raise BackendError(
+                f"--reward-command answered {answer.strip()[:60]!r}, which is no number; it has to print one line a "
+                f"text, and nothing else: {self.command}"
+            ) from None
+        if score is None:
+            raise CallError(f"the reward command has no score for generation {index}")
+        return score
+
+    def _ask(self, question: str, text: str) -> str:
+        """The line that comes back; empty where the command ended."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None and stdout is not None  # noqa: S101, PT018 - both are pipes
         watchdog = threading.Timer(PATIENCE, self.process.kill)
@@ -87,22 +119,17 @@ class CommandRewards:
         try:
             stdin.write(msgspec.json.encode({"question": question, "text": text}).decode() + "\n")
             stdin.flush()
-            answer = stdout.readline()
+            return stdout.readline()
         except OSError:
-            answer = ""
+            return ""
         finally:
             watchdog.cancel()
-        if not answer:
-            raise BackendError(f"--reward-command ended without an answer: {self.command}")
-        try:
-            return msgspec.json.decode(answer, type=float)
-        except msgspec.MsgspecError:
-            raise CallError(f"the reward command answered {answer.strip()[:60]!r} for generation {index}") from None
 
     def close(self) -> None:
         """End the command."""
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with suppress(OSError):  # it may be gone, with a line unread
+                self.process.stdin.close()
         try:
             self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:

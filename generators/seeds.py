@@ -18,9 +18,9 @@ def record_seed(
     """Base seed of one record, 0 to 2**32 - 2.
 
     The first four bytes, most significant first, of the SHA-256 of `model|dataset|method|configuration|question` in
-    UTF-8, modulo 2**32 - 1. `method` is the third part of the cell id with its replicate, `configuration` the
-    parameters as `name=value`, sorted by name and joined by commas (booleans `true` and `false`), `question` the
-    position in the benchmark from 0.
+    UTF-8, modulo 2**32 - 1. `method` is the method's name, with `@` and the replicate where the cell id has one;
+    `configuration` the parameters as `name=value`, sorted by name and joined by commas (booleans `true` and `false`);
+    `question` the position in the benchmark from 0.
     """
     text = "|".join((model, dataset, method, configuration(parameters), str(question)))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:4], "big") % MODULUS

@@ -54,6 +54,7 @@ class Worker:
         self._opened: str | None = None
         self._backend: Backend | None = None
         self._rewards: dict[str, Rewards] = {}
+        self._rewards_lock = threading.Lock()
 
     def backend(self, model: str) -> Backend:
         """The model's backend, opened if it is not."""
@@ -114,7 +115,8 @@ class Worker:
             rewards.close()
 
     def _score(self, recorder: Recorder, cell_id: str, question: Asked) -> None:
-        rewards = self._reward_source(cell_id)
+        with self._rewards_lock:
+            rewards = self._reward_source(cell_id)
         for position, generation in enumerate(recorder.generations):
             score = rewards.score(question.id, question.text or "", generation.index, generation.text or "")
             recorder.generations[position] = msgspec.structs.replace(generation, score=score)

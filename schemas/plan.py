@@ -73,7 +73,7 @@ class PlanDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     id: Annotated[Name, Meta(description="Second part of the cell ids.")]
     questions: Annotated[str, Meta(description="JSONL of questions as a release holds them: id, gold, text.")]
-    policy: Annotated[Name, Meta(description="Grading policy: `gsm8k`, `math` or `ror`.")]
+    policy: Annotated[Literal["gsm8k", "math", "smrl", "ror"], Meta(description="How answers are graded.")]
     source: Annotated[str | None, Meta(description="Where questions and golds come from.")] = None
     sample: Annotated[
         Positive | None, Meta(description="Questions to draw: shuffled by `random.Random(seed)`, the first ones taken.")
@@ -104,8 +104,10 @@ class PlanMethod(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     ] = None
     token_cap: Annotated[Positive | None, Meta(description="In place of the plan's.")] = None
     replicates: Annotated[int, Meta(ge=1, le=1000, description="Cells `@0`, `@1`, … where more than 1.")] = 1
-    models: Annotated[list[Name] | None, Meta(description="Only these models.")] = None
-    datasets: Annotated[list[Name] | None, Meta(description="Only these datasets.")] = None
+    models: Annotated[Annotated[list[Name], Meta(min_length=1)] | None, Meta(description="Only these models.")] = None
+    datasets: Annotated[Annotated[list[Name], Meta(min_length=1)] | None, Meta(description="Only these datasets.")] = (
+        None
+    )
 
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -140,6 +140,10 @@ def _explain(value: object, kind: type[object]) -> str | None:
     if error is None:
         return None
     where = error.json_path.removeprefix("$").removeprefix(".") or "the object"
+    # Of several types that a value might have, jsonschema says only that it has none of them.
+    types = [option.get("type") for option in error.validator_value] if error.validator == "anyOf" else [None]
+    if all(types):
+        return f"{where}: {_clean(repr(error.instance))} is not of type {' or '.join(map(str, types))}"
     return f"{where}: {_clean(error.message)}"
 
 

@@ -7,6 +7,7 @@ import click
 
 from audit.commands.options import by_model
 from audit.outcome import Outcome
+from audit.reports.text import printable
 from generators.plan import read_plan
 from generators.runner import Made, Options
 from generators.runner import generate as run
@@ -68,7 +69,7 @@ def _text(made: Made, out: Path, seconds: float) -> str:
         )
     if made.failed:
         lines += [
-            f"{cell}: {count:,} records failed, the last with: {made.causes.get(cell, 'see the records')}"
+            f"{cell}: {count:,} records failed, the last with: {printable(made.causes.get(cell, 'see the records'))}"
             for cell, count in made.failed.items()
         ]
         lines.append("Failed records stay on record until the same command makes them good; run it again to try.")

@@ -6,6 +6,7 @@ import click
 
 from audit.commands.options import by_model
 from audit.outcome import Outcome
+from audit.reports.text import printable
 from generators.regenerate import Regenerated, Request
 from generators.regenerate import regenerate as run
 
@@ -19,6 +20,7 @@ MAX_LINES = 20
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which ones are drawn.")
 @click.option("--model", "models", multiple=True, metavar="[ID=]FILE", help="The GGUF file; repeat for several models.")
 @click.option("--base-url", "urls", multiple=True, metavar="[ID=]URL", help="The server; repeat for several models.")
+@click.option("--key-variable", metavar="NAME", help="Environment variable that holds the servers' key.")
 @click.option("--anyway", is_flag=True, help="Go on although the model file or the software is another.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, each with a model.")
 @click.option("--reward-command", help="Reads lines of {question, text}, answers each with a number.")
@@ -33,6 +35,7 @@ def regenerate(
     seed: int,
     models: tuple[str, ...],
     urls: tuple[str, ...],
+    key_variable: str | None,
     anyway: bool,
     jobs: int,
     reward_command: str | None,
@@ -49,6 +52,7 @@ def regenerate(
         seed=seed,
         files=by_model("--model", models),
         base_urls=by_model("--base-url", urls),
+        key_variable=key_variable,
         anyway=anyway,
         jobs=jobs,
         reward_file=reward_file,
@@ -60,7 +64,7 @@ def regenerate(
 
 
 def _text(result: Regenerated) -> str:
-    lines = [f"Note: {difference}." for changed in result.changed.values() for difference in changed]
+    lines = [f"Note: {printable(difference)}." for changed in result.changed.values() for difference in changed]
     if result.compared:
         count = {
             verdict: sum(item.verdict == verdict for item in result.compared)
@@ -69,7 +73,10 @@ def _text(result: Regenerated) -> str:
         parts = ", ".join(f"{number:,} {verdict}" for verdict, number in count.items() if number)
         lines.append(f"Made again: {len(result.compared):,} records, {parts}.")
         others = [item for item in result.compared if item.verdict != "identical"]
-        lines += [f"  {item.verdict}: {item.cell}, {item.question_id}: {item.note}" for item in others[:MAX_LINES]]
+        lines += [
+            f"  {item.verdict}: {item.cell}, {printable(item.question_id)}: {printable(item.note)}"
+            for item in others[:MAX_LINES]
+        ]
         if len(others) > MAX_LINES:
             lines.append(f"  … and {len(others) - MAX_LINES:,} more")
     lines += [f"Filled in: {cell}, {count:,} records." for cell, count in result.filled.items() if count]

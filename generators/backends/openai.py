@@ -67,6 +67,7 @@ class OpenAIBackend:
                 "pip install 'generation-audit[openai]'."
             ) from error
         self.httpx, self.tenacity = httpx, tenacity
+        self.unreachable = (httpx.ConnectError, httpx.ConnectTimeout)
         self.options = options
         self.concurrency = options.concurrency
         headers = {}
@@ -76,9 +77,14 @@ class OpenAIBackend:
                 raise UsageError(
                     f"The environment variable {options.key_variable} is not set; it holds the server's key."
                 )
+            if not (key.isascii() and key.isprintable()):
+                raise UsageError(
+                    f"The environment variable {options.key_variable} holds a line break or a character that no key "
+                    "has; set it to the key alone."
+                )
             headers["Authorization"] = f"Bearer {key}"
         self.client = httpx.Client(
-            base_url=str(options.base_url).rstrip("/") + "/",
+            base_url=_address(httpx, str(options.base_url)),
             headers=headers,
             timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, 10.0)),
             limits=httpx.Limits(max_connections=options.concurrency),
@@ -107,14 +113,14 @@ class OpenAIBackend:
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.options.attempts),
             wait=tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT),
-            retry=tenacity.retry_if_exception_type((_RetryError, self.httpx.ConnectError)),
+            retry=tenacity.retry_if_exception_type((_RetryError, *self.unreachable)),
             reraise=True,
         )
         try:
             answer: _Answer = retrying(self._ask, self._body(call))
         except _RetryError as error:
             raise CallError(f"{error}, {self.options.attempts} times") from error
-        except self.httpx.ConnectError as error:
+        except self.unreachable as error:
             raise BackendError(
                 f"{self.options.base_url} does not answer ({error}). What was made before is kept; start the server "
                 "and run the same command again."
@@ -157,7 +163,7 @@ class OpenAIBackend:
     def _ask(self, body: dict[str, Any]) -> _Answer:
         try:
             response = self.client.post("chat/completions", json=body)
-        except self.httpx.ConnectError:
+        except self.unreachable:
             raise
         except self.httpx.TimeoutException as error:
             raise _RetryError(f"the server gave no answer within {self.options.timeout:g} s") from error
@@ -192,6 +198,18 @@ def _completion(answer: _Answer) -> Completion:
         finish_reason=reasons.get(choice.finish_reason, "unknown"),
         tokens=tuple(Token(item.token, item.logprob) for item in tokens),
     )
+
+
+def _address(httpx: Any, base_url: str) -> str:
+    """The base URL as the client wants it. Raises UsageError for one that no server can have."""
+    try:
+        url = httpx.URL(base_url)
+        good = url.scheme in ("http", "https") and url.host and (url.port is None or 0 < url.port < 2**16)
+    except httpx.InvalidURL:
+        good = False
+    if not good:
+        raise UsageError(f"base_url {base_url!r} is not the address of a server; write http://HOST:PORT/v1.")
+    return base_url.rstrip("/") + "/"
 
 
 def _excerpt(text: str) -> str:

@@ -22,4 +22,5 @@ METHOD = Method(
     prompts=("system", "solve"),
     diverse=False,
     parameters={"width": 8},
+    in_process=True,
 )

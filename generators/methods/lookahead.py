@@ -39,4 +39,5 @@ METHOD = Method(
     prompts=("system", "solve"),
     diverse=True,
     parameters={"continuations": 8, "checkpoints": 3},
+    in_process=True,
 )

@@ -34,6 +34,8 @@ class Method:
     """Whether its records are the independent samples that other methods are compared with."""
     scored: bool = False
     """Whether its samples are scored afterwards by a reward model."""
+    in_process: bool = False
+    """Whether it asks for what no server of the OpenAI protocol offers: a beam, or to go on from given tokens."""
 
     def with_defaults(self, given: Parameters) -> dict[str, int | bool]:
         """The parameters given, completed. Raises UsageError for one that is unknown or of the wrong kind."""
