@@ -64,6 +64,15 @@ class Journal:
         self.path.unlink()
         return sum(record.status == "failed" for record in records)
 
+    def drop_cut(self) -> None:
+        """Drop the records that the context cut short, so that they are made again in a larger one."""
+        self._cut_torn_line()
+        records = list(self._records())
+        kept = [record for record in records if "cut_by_context" not in (record.extra or {})]
+        if len(kept) < len(records):
+            write_lines(self.part, kept)
+            self.path.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Close the file; what was appended stays."""
         if self._file is not None:

@@ -23,7 +23,7 @@ from generators.prompts import Prompts, load_prompts, prompts_toml
 from generators.worker import Worker, Workshop, encode, make, start
 from schemas import layout
 from schemas.errors import ReleaseError, UsageError
-from schemas.manifest import Cell, Manifest
+from schemas.manifest import Cell, Manifest, Model
 from schemas.reading import decode
 from schemas.writing import write_json, write_lines, write_sums, write_text
 
@@ -75,6 +75,7 @@ def generate(study: Study, target: Path, options: Options, *, progress: Progress
     narrowed = _narrowed(whole, study, options)
     with locked(target):
         manifest = _in_order(_joined(target, narrowed, study), whole)
+        _drop_cut(target, manifest)
         workshop = Workshop(
             root=target,
             cells={cell.id: cell for cell in manifest.cells},
@@ -239,8 +240,10 @@ def _joined(target: Path, manifest: Manifest, study: Study) -> Manifest:
         path = layout.questions_path(target, name)
         if path.exists() and path.read_bytes() != b"".join(encode(item) + b"\n" for item in items):
             raise _begun_otherwise(target, f"the questions of {name!r} are others")
+    # More room changes no text that had room enough; `_drop_cut` sees to the others.
+    sizes = {model.id: model.context_size for model in before.models}
     for what, old, new in (
-        ("model", before.models, manifest.models),
+        ("model", before.models, [_in_context(model, sizes.get(model.id)) for model in manifest.models]),
         ("dataset", before.datasets, manifest.datasets),
         ("cell", before.cells, manifest.cells),
     ):
@@ -266,6 +269,25 @@ def _joined(target: Path, manifest: Manifest, study: Study) -> Manifest:
         cells=[*cells, *kept],
         families=list(families.values()) or None,
     )
+
+
+def _in_context(model: Model, size: int | None) -> Model:
+    """The entry with a context of `size`, where its own is larger."""
+    grown = size is not None and model.context_size is not None and model.context_size > size
+    return msgspec.structs.replace(model, context_size=size) if grown else model
+
+
+def _drop_cut(target: Path, manifest: Manifest) -> None:
+    """Where a model has a larger context than before, drop the records that the smaller one cut short."""
+    if not (target / layout.MANIFEST).exists():
+        return
+    before = read_manifest(target)
+    sizes = {model.id: model.context_size for model in before.models}
+    grown = {model.id for model in manifest.models if model.context_size != sizes.get(model.id, model.context_size)}
+    for cell in before.cells:
+        if cell.id.split("/")[0] in grown:
+            (target / layout.SUMS).unlink(missing_ok=True)
+            Journal(target, cell.id, storage_of(before)).drop_cut()
 
 
 def _in_order(manifest: Manifest, whole: Manifest) -> Manifest:

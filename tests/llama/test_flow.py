@@ -131,6 +131,29 @@ def test_a_selection_beyond_the_context_is_a_failed_record_and_can_be_made_good(
     report = verify_release(out).report
     assert any("failed" in finding.message for finding in report.findings)
 
+    plan.write_text(plan.read_text().replace("context_size = 320", "context_size = 1024"))
+    assert run_audit("generate", plan, "--model", model, "--out", tmp_path / "roomy").returncode == 0
+    refilled = run_audit("generate", plan, "--model", model, "--out", out)
+    assert refilled.returncode == 0, refilled.stdout + refilled.stderr
+    assert sums(out) == sums(tmp_path / "roomy")
+    plan.write_text(plan.read_text().replace("context_size = 1024", "context_size = 640"))
+    smaller = run_audit("generate", plan, "--model", model, "--out", out)
+    assert smaller.returncode == 2
+    assert "model 'm' differs in `context_size`" in smaller.stderr
+
+
+def test_what_the_context_cut_is_made_again_in_a_larger_one(tmp_path: Path, model: Path) -> None:
+    plan = write_plan(tmp_path, "llama_cpp = { context_size = 110 }", {"self_consistency": "{ samples = 6 }"})
+    plan.write_text(plan.read_text().replace("token_cap = 16", "token_cap = 60"))
+    out = tmp_path / "out"
+    made = run_audit("generate", plan, "--model", model, "--out", out)
+    assert made.returncode == 0, made.stdout
+    assert "ended at the end of the context before the token cap" in made.stdout
+    plan.write_text(plan.read_text().replace("context_size = 110", "context_size = 512"))
+    assert run_audit("generate", plan, "--model", model, "--out", tmp_path / "roomy").returncode == 0
+    assert run_audit("generate", plan, "--model", model, "--out", out).returncode == 0
+    assert sums(out) == sums(tmp_path / "roomy")
+
 
 @pytest.fixture
 def server(model: Path, tmp_path: Path) -> str:  # type: ignore[misc]
