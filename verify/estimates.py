@@ -4,11 +4,9 @@ Every value is an exact ratio of integers. `low` and `high` are what the questio
 (no record, withheld text, damaged gold) and undecided ties still allow; they equal `value` where all is known.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -26,49 +24,12 @@ from verify.outcome import (
     plurality,
 )
 from verify.partial import NONE, Grade
-
-EstimateUnit = Literal["fraction", "tokens", "count"]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A statistic: `value` over the `n` questions (or generations) that are known, `low` and `high` over all."""
-
-    value: Fraction
-    low: Fraction
-    high: Fraction
-    n: int
-    total: int
-    """Questions (or generations) that should be there."""
-    tied: int = 0
-    """Questions whose vote was tied."""
-    chance: str = ""
-    """Where `low` and `high` are what random draws allow: which draws, in words; "" otherwise."""
-    exact: float | None = None
-    """The value without Monte-Carlo error, where `value` has some and an exact one exists."""
-    exactly: str = "exact"
-    """What `exact` is called."""
-
-
-@dataclass(frozen=True)
-class Unavailable:
-    """A statistic that this cell cannot give, and why, as a sentence."""
-
-    reason: str
-
-
-Parameters = Mapping[str, Parameter]
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A name, what it takes and how it is computed."""
-
-    compute: Callable[[CellData, Parameters], Value | Unavailable]
-    unit: EstimateUnit
-    parameters: tuple[str, ...] = ()
-    bounded: bool = True
-    """Whether a question that is not there can move the value by a known amount at most."""
+from verify.value import EstimateUnit as EstimateUnit
+from verify.value import Parameters as Parameters
+from verify.value import Statistic as Statistic
+from verify.value import Unavailable as Unavailable
+from verify.value import Value as Value
+from verify.value import share
 
 
 def estimate(data: CellData, statistic: str, parameters: Parameters) -> Value | Unavailable:
@@ -147,24 +108,9 @@ def _question_count(data: CellData, parameters: Parameters) -> Value | Unavailab
 def _unparsed_rate(data: CellData, parameters: Parameters) -> Value | Unavailable:
     if parameters.get("over", "questions") == "generations":
         grade = data.answers.grade
-        return _share(int(np.sum(grade == Grade.UNPARSED)), int(np.sum(grade == Grade.UNKNOWN)), len(grade), data)
+        return share(int(np.sum(grade == Grade.UNPARSED)), int(np.sum(grade == Grade.UNKNOWN)), len(grade), data)
     outcomes = decide(data, our_answers(data))
-    return _share(int(np.sum(outcomes.grade == Grade.UNPARSED)), outcomes.unknown, data.n, None)
-
-
-def _share(hits: int, unknown: int, total: int, data: CellData | None) -> Value | Unavailable:
-    """`hits` of the known; over generations, a missing record leaves even the total open."""
-    if total == unknown:
-        return Unavailable("nothing of this cell is known.")
-    if data is not None and not data.present.all():
-        return Value(Fraction(hits, total - unknown), Fraction(0), Fraction(1), total - unknown, total)
-    return Value(
-        Fraction(hits, total - unknown),
-        Fraction(hits, total),
-        Fraction(hits + unknown, total),
-        total - unknown,
-        total,
-    )
+    return share(int(np.sum(outcomes.grade == Grade.UNPARSED)), outcomes.unknown, data.n, None)
 
 
 def _mean_tokens(data: CellData, columns: tuple[str, ...]) -> Value | Unavailable:
@@ -225,7 +171,7 @@ def _mean_over_samples(data: CellData, parameters: Parameters) -> Value | Unavai
         return answers
     total = len(answers.grade)
     unknown = int(np.sum(answers.grade == Grade.UNKNOWN))
-    return _share(int(np.sum(answers.grade == Grade.CORRECT)), unknown, total, data)
+    return share(int(np.sum(answers.grade == Grade.CORRECT)), unknown, total, data)
 
 
 def _pass_at_k(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -317,7 +263,7 @@ def _agreement_rate(data: CellData, parameters: Parameters) -> Value | Unavailab
         return pair
     judge, majority = pair
     hits = int(np.sum((judge.winner == majority.winner) & (judge.winner != NONE) & (judge.grade != Grade.UNKNOWN)))
-    return _share(hits, judge.unknown, data.n, None)
+    return share(hits, judge.unknown, data.n, None)
 
 
 def _override_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -330,7 +276,7 @@ def _override_accuracy(data: CellData, parameters: Parameters) -> Value | Unavai
     if won + lost == 0:
         return Unavailable("judge and plurality never differ with exactly one of them right.")
     unknown = pair[0].unknown
-    return _share(won, unknown, won + lost + unknown, None)
+    return share(won, unknown, won + lost + unknown, None)
 
 
 def _first_pick_rate(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -338,7 +284,7 @@ def _first_pick_rate(data: CellData, parameters: Parameters) -> Value | Unavaila
     if data.cell.decision_rule != "selected":
         return Unavailable(f"the cell's decision rule is `{data.cell.decision_rule}`: nothing is picked.")
     unknown = int(np.sum(~data.present))
-    return _share(int(np.sum(data.pick == 0)), unknown, data.n, None)
+    return share(int(np.sum(data.pick == 0)), unknown, data.n, None)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
