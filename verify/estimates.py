@@ -13,6 +13,7 @@ import numpy as np
 from schemas.claims import Parameter
 from schemas.manifest import TieRule, UnparsedPolicy
 from verify.cells import CellData, IntArray
+from verify.diagnostics import compute, engagement, redundancy, refinement
 from verify.outcome import (
     Answers,
     Outcomes,
@@ -29,7 +30,7 @@ from verify.value import Parameters as Parameters
 from verify.value import Statistic as Statistic
 from verify.value import Unavailable as Unavailable
 from verify.value import Value as Value
-from verify.value import share
+from verify.value import rate, share
 
 
 def estimate(data: CellData, statistic: str, parameters: Parameters) -> Value | Unavailable:
@@ -74,17 +75,9 @@ def outcomes_of(data: CellData, parameters: Parameters) -> Outcomes | Unavailabl
     return decide(data, claimed_answers(data))
 
 
-def _rate(outcomes: Outcomes, n: int) -> Value | Unavailable:
-    known = n - outcomes.unknown
-    if known == 0:
-        return Unavailable("no outcome of this cell is known.")
-    low, high = outcomes.bounds()
-    return Value(outcomes.credit() / known, Fraction(low, n), Fraction(high, n), known, n, outcomes.ties)
-
-
 def _accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
     outcomes = outcomes_of(data, parameters)
-    return outcomes if isinstance(outcomes, Unavailable) else _rate(outcomes, data.n)
+    return outcomes if isinstance(outcomes, Unavailable) else rate(outcomes, data.n)
 
 
 def _claimed_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -132,7 +125,7 @@ def _majority(data: CellData, parameters: Parameters) -> Value | Unavailable:
         tie_rule=cast(TieRule, parameters.get("tie_rule", data.cell.tie_rule)),
         unparsed_policy=cast(UnparsedPolicy, parameters.get("unparsed_policy", data.cell.unparsed_policy)),
     )
-    return _rate(mask_unknown(data, outcomes), data.n)
+    return rate(mask_unknown(data, outcomes), data.n)
 
 
 def _highest_score_at_k(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -141,7 +134,7 @@ def _highest_score_at_k(data: CellData, parameters: Parameters) -> Value | Unava
         return answers
     if np.isnan(answers.score).all():
         return Unavailable("no generation of this cell has a score.")
-    return _rate(_mark(data, answers, highest_score(answers)), data.n)
+    return rate(_mark(data, answers, highest_score(answers)), data.n)
 
 
 def _sample_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -154,7 +147,7 @@ def _sample_accuracy(data: CellData, parameters: Parameters) -> Value | Unavaila
     if not len(at):
         return Unavailable(f"no record has a sample {wanted}, counted from 0.")
     chosen[answers.owner[at]] = at
-    return _rate(_mark(data, answers, chosen), data.n)
+    return rate(_mark(data, answers, chosen), data.n)
 
 
 def _mark(data: CellData, answers: Answers, chosen: IntArray) -> Outcomes:
@@ -238,7 +231,7 @@ def _judge_minus_majority(data: CellData, parameters: Parameters) -> Value | Una
     pair = _judged(data, parameters)
     if isinstance(pair, Unavailable):
         return pair
-    judge, majority = (_rate(outcomes, data.n) for outcomes in pair)
+    judge, majority = (rate(outcomes, data.n) for outcomes in pair)
     if isinstance(judge, Unavailable) or isinstance(majority, Unavailable):
         return Unavailable("no outcome of this cell is known.")
     difference = judge.value - majority.value
@@ -295,10 +288,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "of": ("difference_at_cost", "judge_minus_majority", "greedy_minus_sample"),
     "alternative": ("two-sided", "less", "greater"),
     "correction": ("setting", "all", "none"),
+    "per": ("cell", "question"),
+    "scope": ("model", "setting"),
+    "outcome": ("wins", "ties", "losses"),
 }
-_WORDS = ("family", "methods", "subset")
+_WORDS = ("family", "methods", "subset", "base")
 """Parameters that any string can be; what it names is looked up later."""
-_LEAST = {"k": 1, "index": 0, "draws": 0, "resamples": 100}
+_LEAST = {"k": 1, "index": 0, "depth": 0, "draws": 0, "resamples": 100}
 
 STATISTICS: dict[str, Statistic] = {
     "accuracy": Statistic(_accuracy, "fraction", ("grades",)),
@@ -322,6 +318,10 @@ STATISTICS: dict[str, Statistic] = {
     "agreement_rate": Statistic(_agreement_rate, "fraction"),
     "override_accuracy": Statistic(_override_accuracy, "fraction"),
     "first_pick_rate": Statistic(_first_pick_rate, "fraction"),
+    **refinement.STATISTICS,
+    **engagement.STATISTICS,
+    **redundancy.STATISTICS,
+    **compute.STATISTICS,
 }
 
 

@@ -135,14 +135,14 @@ class Study:
             return f"setting {setting} declares no `pool` cell to compare with"
         rule = _TIES[ties or pool.cell.tie_rule]
         if (setting, rule) not in self._curves:
-            self._curves[setting, rule] = _pool_curve(pool, rule, self.inference.spending, self._size_of(pool))
+            self._curves[setting, rule] = _pool_curve(pool, rule, self.inference.spending, self.size_of(pool))
         return self._curves[setting, rule]
 
     def compare(self, cell: str, ties: TieRule | None = None, subset: str = ALL) -> MethodComparison | str:
         """A method against the curve at the method's own mean cost, or why that cannot be said.
 
-        `subset`: `all` questions, the `complete` cases of the setting, or `levels:1,2` for those of some levels; cost
-        and curve are then those of the subset.
+        `subset`: `all` questions, the `complete` cases of the setting, its `survivors` (a record in every cell, which
+        did not fail), or `levels:1,2` for those of some levels; cost and curve are then those of the subset.
         """
         curve = self.curve(setting_of(cell), ties)
         if isinstance(curve, str):
@@ -162,12 +162,14 @@ class Study:
         if subset == ALL:
             return None
         cells = [data for name, data in self.cells.items() if setting_of(name) == setting]
-        if subset == "complete":
-            ids = [frozenset(_answered(data)) for data in cells]
+        if subset in ("complete", "survivors"):
+            ids = [frozenset(_answered(data) if subset == "complete" else _survived(data)) for data in cells]
             return frozenset.intersection(*ids)
         kind, _, names = subset.partition(":")
         if kind != "levels":
-            return f"there is no subset {subset!r}; use all, complete, or levels: and a list such as levels:1,2"
+            return (
+                f"there is no subset {subset!r}; use all, complete, survivors, or levels: and a list such as levels:1,2"
+            )
         levels = {name.strip() for name in names.split(",")}
         known = {level for data in cells for level in data.levels}
         if unknown := sorted(levels - {level for level in known if level is not None}):
@@ -259,7 +261,21 @@ class Study:
             data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0], mcnemar_of(right, counted)
         )
 
-    def _size_of(self, data: CellData) -> float | None:
+    def cost_of(self, data: CellData, spending: Spending) -> Floats | str:
+        """(n,) cost of each question's record, its declared reward model included; or why it cannot be told."""
+        return by_question(data, spending, self.size_of(data), self.reward_size_of(data))
+
+    def pool_of(self, setting: str) -> CellData | None:
+        """The declared pool of a setting."""
+        return self._pools.get(setting)
+
+    def reward_size_of(self, data: CellData) -> float | None:
+        """Parameters of the reward model that the cell declares (`parameters.reward_model`, the id of a model)."""
+        name = (data.cell.parameters or {}).get("reward_model")
+        return self._parameters.get(str(name)) if name is not None else None
+
+    def size_of(self, data: CellData) -> float | None:
+        """Parameters of the model of a cell, where the manifest gives them."""
         return self._parameters[model_of(data.cell.id)]
 
     def _rng(self) -> np.random.Generator:
@@ -304,7 +320,7 @@ class Study:
     def _paired(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> "_Paired | str":
         """Credits and costs of a method over the questions that the pool knows too, or why there are too few."""
         outcomes = decide(data, our_answers(data))
-        spent = by_question(data, self.inference.spending, self._size_of(data))
+        spent = self.cost_of(data, self.inference.spending)
         if isinstance(spent, str):
             return spent
         places = curve.place_of(data.question_ids)
@@ -432,6 +448,12 @@ def _answered(data: CellData) -> list[str]:
         grade = decide(data, our_answers(data)).grade
         readable = (grade == Grade.CORRECT) | (grade == Grade.INCORRECT)
     return [name for name, there in zip(data.question_ids, readable, strict=True) if there]
+
+
+def _survived(data: CellData) -> list[str]:
+    """Questions of a cell that have a record which did not fail."""
+    there = data.present & ~data.failed
+    return [name for name, kept in zip(data.question_ids, there, strict=True) if kept]
 
 
 def _right_share(pool: CellData) -> Floats:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from schemas.claims import Parameter
 from verify.cells import CellData
+from verify.outcome import Outcomes
 
 EstimateUnit = Literal["fraction", "tokens", "count", "number"]
 """`number`: anything that is none of the others, such as bits or TFLOPs."""
@@ -70,3 +71,12 @@ def share(hits: int, unknown: int, total: int, data: CellData | None) -> Value |
         total - unknown,
         total,
     )
+
+
+def rate(outcomes: Outcomes, n: int) -> Value | Unavailable:
+    """Share of `n` questions whose outcome is correct."""
+    known = n - outcomes.unknown
+    if known == 0:
+        return Unavailable("no outcome of this cell is known.")
+    low, high = outcomes.bounds()
+    return Value(outcomes.credit() / known, Fraction(low, n), Fraction(high, n), known, n, outcomes.ties)

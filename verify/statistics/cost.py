@@ -110,12 +110,13 @@ def expected_longest(costs: ArrayLike, sizes: Sequence[int]) -> Floats:
     for i, n in enumerate(sizes):
         reach = rank >= n - 1
         # In logarithms: the binomials themselves overflow near K = 1000, their ratio never does.
-        log = _log_choose(rank[reach], n - 1) - _log_choose(np.array([pool]), n)
+        log = log_choose(rank[reach], n - 1) - log_choose(np.array([pool]), n)
         result[i] = np.exp(log) @ ordered[reach]
     return result
 
 
-def _log_choose(n: NDArray[np.int64], k: int) -> Floats:
+def log_choose(n: NDArray[np.int64], k: int) -> Floats:
+    """Natural logarithm of C(n, k)."""
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
