@@ -133,7 +133,7 @@ class Measure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = {}
 
 
-class Test(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DiagnosticTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One significance test of a diagnostic."""
 
     name: str
@@ -152,7 +152,7 @@ class Diagnostic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     alarm: Annotated[bool, Meta(description="Whether a finding (warning) of the same check and subject says so too.")]
     statements: Annotated[list[str], Meta(description="In words; empty where there is nothing that needs saying.")]
     measures: list[Measure]
-    tests: list[Test]
+    tests: list[DiagnosticTest]
 
 
 class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -180,7 +180,7 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     equal_cost: Annotated[list[EqualCost], Meta(description="Empty where no cell is declared as a `pool`.")] = []
     diagnostics: Annotated[
         list[Diagnostic],
-        Meta(description="Truncation, judge, engagement, refinement, redundancy and compute, by cell."),
+        Meta(description="What the release shows beyond its claims, by cell."),
     ] = []
     sensitivity: Annotated[
         Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")

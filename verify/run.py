@@ -13,12 +13,13 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Counts, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
+from schemas.report import Counts, Diagnostic, EqualCost, Estimate, Finding, Report, Sensitivity, Verdict
 from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare
+from verify.diagnostics.run import examine
 from verify.estimates import STATISTICS, standard_table
 from verify.findings import note, warning
 from verify.golds import check_golds, compare_golds, read_benchmark
@@ -96,6 +97,7 @@ def verify_release(
     inference = Inference(seed=seed, spending=spending or Spending())
     study = Study(release.manifest, grid.cells, inference)
     checked = compare(release, study, bound)
+    diagnostics, alarms = examine(study, grid, bound)
 
     sensitivity = None
     if policy is not None or grader is not None:
@@ -110,8 +112,9 @@ def verify_release(
             name=label or "",
         )
     estimates = [row for data in grid.cells for row in _estimates(data)]
-    findings += _uncompared(study) + checked
-    return Audit(_report(release, findings, estimates, list(_equal_cost(study)), sensitivity), claims_path)
+    findings += alarms + _uncompared(study) + checked
+    report = _report(release, findings, estimates, list(_equal_cost(study)), diagnostics, sensitivity)
+    return Audit(report, claims_path)
 
 
 def _count(
@@ -213,6 +216,7 @@ def _report(
     findings: list[Finding],
     estimates: list[Estimate],
     equal_cost: list[EqualCost],
+    diagnostics: list[Diagnostic],
     sensitivity: Sensitivity | None,
 ) -> Report:
     errors = [finding.verdict for finding in findings if finding.severity == "error"]
@@ -236,5 +240,6 @@ def _report(
         findings=findings,
         estimates=estimates,
         equal_cost=equal_cost,
+        diagnostics=diagnostics,
         sensitivity=sensitivity,
     )

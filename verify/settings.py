@@ -198,7 +198,7 @@ class Study:
         if known.sum() < 2:
             return "fewer than two questions are known in both the cell and the pool"
         right = (outcomes.grade[known] == Grade.CORRECT).astype(np.float64)
-        replicates = bootstrap_means(right - sampled[known], rng=self._rng(), resamples=self.inference.resamples)
+        replicates = bootstrap_means(right - sampled[known], rng=self.rng(), resamples=self.inference.resamples)
         return GreedyComparison(data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0])
 
     def family_of(self, cell: str, family: str | None) -> list[str] | str:
@@ -255,7 +255,7 @@ class Study:
             return "fewer than two questions are known, and one has no spread to resample"
         right, counted = (outcome.grade[known] == Grade.CORRECT for outcome in (judge, majority))
         replicates = bootstrap_means(
-            right.astype(np.float64) - counted, rng=self._rng(), resamples=self.inference.resamples
+            right.astype(np.float64) - counted, rng=self.rng(), resamples=self.inference.resamples
         )
         return JudgeComparison(
             data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0], mcnemar_of(right, counted)
@@ -278,7 +278,8 @@ class Study:
         """Parameters of the model of a cell, where the manifest gives them."""
         return self._parameters[model_of(data.cell.id)]
 
-    def _rng(self) -> np.random.Generator:
+    def rng(self) -> np.random.Generator:
+        """A generator in the state that the reader's seed gives."""
         # A fresh generator each time: a result must not depend on what was asked before it.
         return np.random.default_rng(self.inference.seed)
 
@@ -304,7 +305,7 @@ class Study:
                     curve.curve.accuracy[rows],
                     np.stack([item.spent for item in group], axis=1),
                     np.stack([item.credit for item in group], axis=1),
-                    rng=self._rng(),
+                    rng=self.rng(),
                     resamples=self.inference.resamples,
                 )
             except ValueError as error:

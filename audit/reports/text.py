@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
+from schemas.report import Diagnostic, EqualCost, Estimate, Finding, RecordRef, Report, Sensitivity
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
@@ -85,6 +85,10 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
             "bold",
         )
         console.print(_equal_cost(report.equal_cost))
+    if any(item.statements for item in report.diagnostics):
+        line("")
+        for text, indent in _diagnostics(report.diagnostics, style):
+            line(text, "" if indent else "bold", indent)
     return "\n".join(text.rstrip() for text in stream.getvalue().splitlines()) + "\n"
 
 
@@ -145,6 +149,34 @@ def _sensitivity(found: Sensitivity) -> list[tuple[str, int]]:
     lines += [(f"{ref.cell}, {_where(ref)}", 6) for ref in found.records[:FIRST_RECORDS]]
     if (rest := found.records_total - FIRST_RECORDS) > 0:
         lines.append((f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more", 6))
+    return lines
+
+
+_DIAGNOSTICS = {
+    "truncation": "Cut short or missing",
+    "judge": "Selecting against counting, on the same candidates",
+    "engagement": "Does the method engage?",
+    "refinement": "Round by round",
+    "redundancy": "How different the samples are",
+    "compute": "In every unit of cost",
+}
+FIRST_SUBJECTS = 6
+
+
+def _diagnostics(found: Sequence[Diagnostic], style: Style) -> list[tuple[str, int]]:
+    """A paragraph a question, of the cells where there is something to say, as (text, indent)."""
+    lines: list[tuple[str, int]] = []
+    for kind, title in _DIAGNOSTICS.items():
+        speaking = [item for item in found if item.diagnostic == kind and item.statements]
+        if not speaking:
+            continue
+        lines.append((title, 0))
+        # Alarms first: what they rest on must not be the part that is cut.
+        ordered = sorted(speaking, key=lambda item: not item.alarm)
+        shown = ordered if style.verbose else ordered[:FIRST_SUBJECTS]
+        lines += [(f"{item.subject}: {text}", 2) for item in shown for text in item.statements]
+        if rest := len(ordered) - len(shown):
+            lines.append((f"and {rest:,} more cells (--verbose lists them; all numbers in --format json)", 2))
     return lines
 
 

@@ -46,19 +46,46 @@ class AtUnit:
         return 1 if self.low > 0 else -1
 
 
-def in_every_unit(study: Study, cell: str, *, resamples: int = 0) -> dict[CostUnit, AtUnit | str]:
+class PoolPrices:
+    """What N samples of each setting's pool cost in each unit; each is counted once, when first asked for."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._known: dict[tuple[str, CostUnit], Floats | str] = {}
+
+    def of(self, setting: str, unit: CostUnit) -> Floats | str:
+        """(questions, sizes) of the setting's curve, NaN where a sample's tokens are not counted; or why not."""
+        key = setting, unit
+        if key not in self._known:
+            self._known[key] = self._count(setting, unit)
+        return self._known[key]
+
+    def _count(self, setting: str, unit: CostUnit) -> Floats | str:
+        pool, curve = self.study.pool_of(setting), self.study.curve(setting)
+        if pool is None or isinstance(curve, str):
+            return "the setting has no curve"
+        spending = Spending(unit)
+        costs = by_answer(pool, spending, self.study.size_of(pool))
+        if isinstance(costs, str):
+            return costs
+        row_of = {name: i for i, name in enumerate(pool.question_ids)}
+        rows = [row_of[name] for name in curve.questions]
+        return curve_costs(
+            [costs[pool.offsets[row] : pool.offsets[row + 1]] for row in rows], curve.curve.sizes, spending
+        )
+
+
+def in_every_unit(study: Study, cell: str, prices: PoolPrices, *, resamples: int = 0) -> dict[CostUnit, AtUnit | str]:
     """One method at equal cost in each of `UNITS`, with intervals from `resamples` where that is not 0.
 
     The curve's accuracies do not depend on the unit and are computed once; only costs are counted anew.
     """
     data, setting = study.cells[cell], setting_of(cell)
-    pool, curve = study.pool_of(setting), study.curve(setting)
-    if pool is None or isinstance(curve, str):
+    curve = study.curve(setting)
+    if isinstance(curve, str):
         return {}
     outcomes = decide(data, our_answers(data))
     places = curve.place_of(data.question_ids)
-    row_of = {name: i for i, name in enumerate(pool.question_ids)}
-    samples = [slice(pool.offsets[row_of[name]], pool.offsets[row_of[name] + 1]) for name in curve.questions]
     credit = np.where(outcomes.tied > 1, outcomes.right / np.maximum(outcomes.tied, 1), outcomes.grade == Grade.CORRECT)
     found: dict[CostUnit, AtUnit | str] = {}
     for unit in UNITS:
@@ -73,11 +100,10 @@ def in_every_unit(study: Study, cell: str, *, resamples: int = 0) -> dict[CostUn
                 else str(study.cost_of(data, spending) if not known_size else same)
             )
             continue
-        spent, by_sample = study.cost_of(data, spending), by_answer(pool, spending, study.size_of(pool))
-        if isinstance(spent, str) or isinstance(by_sample, str):
-            found[unit] = str(spent if isinstance(spent, str) else by_sample)
+        spent, sampled = study.cost_of(data, spending), prices.of(setting, unit)
+        if isinstance(spent, str) or isinstance(sampled, str):
+            found[unit] = str(spent if isinstance(spent, str) else sampled)
             continue
-        sampled = curve_costs([by_sample[own] for own in samples], curve.curve.sizes, spending)
         known = (outcomes.grade != Grade.UNKNOWN) & ~np.isnan(spent) & (places >= 0)
         known[known] = ~np.isnan(sampled[places[known]]).any(axis=1)
         if known.sum() < 2:

@@ -39,36 +39,48 @@ class Redundancy:
     """H at K, in bits."""
 
 
-def redundancy(labels: Sequence[IntArray], sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64)) -> Redundancy | None:
-    """From the cluster of each sample, question by question; None where no question has two samples.
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+def redundancy(owner: IntArray, label: IntArray, sizes: Sequence[int] = SIZES) -> Redundancy | None:
+    """From the question (S,) and the cluster (S,) of each sample; None where no question has two samples.
 
     Expected clusters among N samples drawn without replacement: sum over clusters of 1 - C(K - n_c, N) / C(K, N).
     """
-    several = [own for own in labels if len(own) > 1]
-    if not several:
+    _, question = np.unique(owner, return_inverse=True)
+    total = np.bincount(question)
+    several = total > 1
+    if not several.any():
         return None
-    smallest = min(len(own) for own in several)
-    kept = tuple(sorted({n for n in sizes if n < smallest} | {smallest}))
-    found = np.zeros(len(kept))
-    largest = entropy = 0.0
-    for own in several:
-        _, counts = np.unique(own, return_counts=True)
-        total = len(own)
-        share_ = counts / total
-        largest += float(share_.max())
-        entropy -= float(share_ @ np.log2(share_))
-        for place, n in enumerate(kept):
-            left = total - counts
-            possible = left >= n
-            absent = np.exp(log_choose(left[possible], n) - log_choose(np.array([total]), n)).sum()
-            found[place] += len(counts) - float(absent)
-    n_questions = len(several)
-    return Redundancy(n_questions, smallest, kept, found / n_questions, largest / n_questions, entropy / n_questions)
+    key = question * (int(label.max()) - int(label.min()) + 1) + (label - int(label.min()))
+    _, first, counts = np.unique(key, return_index=True, return_counts=True)
+    of = question[first]
+    of, counts = of[several[of]], counts[several[of]]
+    n, smallest = int(several.sum()), int(total[several].min())
+    kept = tuple(sorted({size for size in sizes if size < smallest} | {smallest}))
+    clusters = np.empty(len(kept))
+    for place, size in enumerate(kept):
+        possible = total[of] - counts >= size
+        left, whole = (total[of] - counts)[possible], total[of][possible]
+        absent = np.exp(log_choose(left, size) - log_choose(whole, size))
+        clusters[place] = (len(counts) - float(absent.sum())) / n
+    share_ = counts / total[of]
+    largest = np.zeros(len(total))
+    np.maximum.at(largest, of, share_)
+    return Redundancy(n, smallest, kept, clusters, float(largest.sum()) / n, -float(share_ @ np.log2(share_)) / n)
+
+
+def of_answers(data: CellData) -> Redundancy | None:
+    """By answer classes, over the questions whose samples are all known."""
+    kept = _sampled(data)
+    return redundancy(data.owner[kept], data.answers.vote[kept].astype(np.int64)) if kept.any() else None
 
 
 def answer_clusters(data: CellData) -> list[IntArray]:
     """By question with samples that are all known: the answer class of each, the unreadable ones one class (-1)."""
-    return [data.answers.vote[own].astype(np.int64) for own in _sampled(data)]
+    kept = _sampled(data)
+    owner, vote = data.owner[kept], data.answers.vote[kept].astype(np.int64)
+    return np.split(vote, np.flatnonzero(np.diff(owner)) + 1) if len(owner) else []
 
 
 @dataclass(frozen=True)
@@ -139,16 +151,13 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset({tuple(words)})
 
 
-def _sampled(data: CellData) -> list[slice]:
-    """Where the samples of each question lie, for cells of one round, and questions that are known throughout."""
-    columns = data.answers
+def _sampled(data: CellData) -> NDArray[np.bool_]:
+    """(answers,) the samples of questions with several of them, all known; none where the cell has several rounds."""
+    columns, owner = data.answers, data.owner
     if not len(columns.round) or (columns.round != columns.round[0]).any():
-        return []
-    return [
-        slice(start, stop)
-        for start, stop in zip(data.offsets[:-1], data.offsets[1:], strict=True)
-        if stop - start > 1 and not (columns.grade[start:stop] == Grade.UNKNOWN).any()
-    ]
+        return np.zeros(len(owner), dtype=np.bool_)
+    hidden = np.bincount(owner[columns.grade == Grade.UNKNOWN], minlength=data.n) > 0
+    return np.asarray(((np.diff(data.offsets) > 1) & ~hidden)[owner])
 
 
 def _of_first(

@@ -6,7 +6,7 @@ as well. An answer before a correction is the rollout's answer one depth earlier
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +32,7 @@ class Rollouts:
     data: CellData
     at: IntArray
     """(n, N, D + 1): place of the answer in the cell's answer arrays; NONE where the rollout has none so far."""
+    _outcomes: dict[tuple[int, int | None], Outcomes] = field(default_factory=dict, compare=False)
 
     @property
     def breadth(self) -> int:
@@ -51,9 +52,13 @@ class Rollouts:
 
     def outcomes(self, depth: int, breadth: int | None = None) -> Outcomes:
         """The plurality after `depth` refinements, by the cell's own rules for ties and unread answers."""
-        cell = self.data.cell
-        vote = plurality(self.answers(depth, breadth), tie_rule=cell.tie_rule, unparsed_policy=cell.unparsed_policy)
-        return mask_unknown(self.data, vote)
+        key = depth, breadth
+        if key not in self._outcomes:
+            cell = self.data.cell
+            answers = self.answers(depth, breadth)
+            vote = plurality(answers, tie_rule=cell.tie_rule, unparsed_policy=cell.unparsed_policy)
+            self._outcomes[key] = mask_unknown(self.data, vote)
+        return self._outcomes[key]
 
     def pairs(self, depth: int) -> "Corrections":
         """Every rollout before and after refinement number `depth`."""
@@ -141,20 +146,23 @@ def breadth_depth_grid(found: Rollouts) -> NDArray[np.float64] | str:
     if not len(rows):
         return "no question has every rollout at every depth"
     ties = {"first": CurveTies.INDEX, "random": CurveTies.RANDOM, "wrong": CurveTies.WRONG, "right": CurveTies.RIGHT}
+    votes = columns.vote[found.at[rows]].astype(np.int64)
+    right = columns.grade[found.at[rows]] == Grade.CORRECT
+    # A vote depends on which rollouts agree and on who is right: questions with one pattern are computed once.
+    agree = votes[:, :, None, :] == votes[:, None, :, :]
+    pattern = np.where(votes == NONE, NONE, agree.argmax(axis=2))
     grid = np.empty((found.breadth, found.depth + 1))
     for depth in range(found.depth + 1):
-        pools = []
-        for row in rows:
-            places = found.at[row, :, depth]
-            vote = columns.vote[places].astype(np.int64)
-            pools.append(Pool(np.maximum(vote, 0), columns.grade[places] == Grade.CORRECT, parsed=vote != NONE))
+        both = np.concatenate([pattern[:, :, depth], right[:, :, depth]], axis=1)
+        kinds, times = np.unique(both, axis=0, return_counts=True)
+        split = [(kind[: found.breadth], kind[found.breadth :] == 1) for kind in kinds]
         curve = exact_curve(
-            pools,
+            [Pool(np.maximum(vote, 0), correct, parsed=vote != NONE) for vote, correct in split],
             range(1, found.breadth + 1),
             ties=ties[data.cell.tie_rule],
             unparsed=CurveUnparsed(data.cell.unparsed_policy),
         )
-        grid[:, depth] = curve.mean_accuracy
+        grid[:, depth] = times @ curve.accuracy / len(rows)
     return grid
 
 
@@ -289,21 +297,21 @@ def _agreement(found: Rollouts, depth: int) -> Value | Unavailable:
     return share(int(np.sum((distinct == 1) & known)), int(np.sum(~known)), found.data.n, None)
 
 
-STATISTICS: dict[str, Statistic] = {
-    "depth_accuracy": Statistic(_depth_accuracy, "fraction", ("depth", "k")),
-    "depth_improvement": Statistic(_at_depth(_improvement, least=1), "fraction", ("depth",)),
-    "recovery_rate": Statistic(_at_depth(_turned(True), least=1), "fraction", ("depth",)),
-    "regression_rate": Statistic(_at_depth(_turned(False), least=1), "fraction", ("depth",)),
-    "answer_change_rate": Statistic(
-        _at_depth(_corrected(lambda pairs: pairs.changed), least=1), "fraction", ("depth",)
-    ),
-    "wrong_to_correct_rate": Statistic(
-        _at_depth(_corrected(lambda pairs: pairs.repaired), least=1), "fraction", ("depth",)
-    ),
-    "correct_to_wrong_rate": Statistic(
-        _at_depth(_corrected(lambda pairs: pairs.broken), least=1), "fraction", ("depth",)
-    ),
-    "net_correction": Statistic(_at_depth(_net_correction, least=1), "fraction", ("depth",)),
-    "diversity_rate": Statistic(_at_depth(_diversity, least=0), "fraction", ("depth",)),
-    "answer_agreement_rate": Statistic(_at_depth(_agreement, least=0), "fraction", ("depth",)),
+BY_DEPTH: dict[str, tuple[Compute, int]] = {
+    "depth_accuracy": (lambda found, depth: rate(found.outcomes(depth), found.data.n), 0),
+    "depth_improvement": (_improvement, 1),
+    "recovery_rate": (_turned(True), 1),
+    "regression_rate": (_turned(False), 1),
+    "answer_change_rate": (_corrected(lambda pairs: pairs.changed), 1),
+    "wrong_to_correct_rate": (_corrected(lambda pairs: pairs.repaired), 1),
+    "correct_to_wrong_rate": (_corrected(lambda pairs: pairs.broken), 1),
+    "net_correction": (_net_correction, 1),
+    "diversity_rate": (_diversity, 0),
+    "answer_agreement_rate": (_agreement, 0),
 }
+"""By name: how it is computed at a depth, and the first depth that has it."""
+
+STATISTICS: dict[str, Statistic] = {
+    name: Statistic(_at_depth(compute, least=least), "fraction", ("depth",))
+    for name, (compute, least) in BY_DEPTH.items()
+} | {"depth_accuracy": Statistic(_depth_accuracy, "fraction", ("depth", "k"))}
