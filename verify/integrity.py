@@ -37,7 +37,8 @@ CHECKS: dict[str, Check] = {
         "{n} of {of} records that the declared decision rule does not fit.", "{of} records fit their decision rule."
     ),
     "positions": Check(
-        "{n} of {of} records give another position in the benchmark than the question file.",
+        "{n} of {of} records give another position in the benchmark than the question file: consistent with a counter "
+        "that began again, or with another numbering.",
         None,
         warning,
     ),

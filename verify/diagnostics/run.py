@@ -194,13 +194,16 @@ def _on_survivors(
         if ours is None or all_ is None:
             continue
         notes.measure("accuracy_on_survivors", ours, int(inside.sum()), cell=other.cell.id)
-        printed_so += [claim.id for claim in _printing(claims, other.cell.id, ours) if not _prints(claim, all_)]
+        # Of the cell with the gaps nothing but its survivors is known.
+        printed_so += [
+            claim.id for claim in _printing(claims, other.cell.id, ours) if other is data or not _prints(claim, all_)
+        ]
     on_survivors = study.compare(data.cell.id, None, "survivors")
     if not isinstance(on_survivors, str) and not data.cell.pool:
         notes.measure("difference_at_cost", on_survivors.result.estimate, on_survivors.n, subset="survivors")
     if printed_so:
         notes.statements.append(
-            f"{counted(len(printed_so), 'published number')} ({', '.join(printed_so[:4])}"
+            f"{counted(len(printed_so), 'published accuracy', 'published accuracies')} ({', '.join(printed_so[:4])}"
             f"{', …' if len(printed_so) > 4 else ''}) print{'s' * (len(printed_so) == 1)} as on the survivors alone."
         )
     if notes.alarms and (under := truncation.just_under_power_of_two(data)) is not None:
