@@ -31,7 +31,7 @@ def main() -> None:
     for title, rows in (("intact", INTACT), ("flawed", FLAWED)):
         print(f"\n{title:64} alarms")
         for name, simulate in rows.items():
-            print(f"  {name:62} {rate(simulate, seeds):6.1%}")
+            print(f"  {name:62} {rate(simulate, seeds):6.1%}", flush=True)
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

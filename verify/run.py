@@ -32,6 +32,7 @@ from verify.release import Release, Shard, dataset_of, open_release, setting_of
 from verify.sensitivity import compare_gradings
 from verify.settings import Inference, Study
 from verify.shard import read_shard
+from verify.similarity import Similarity, similar_texts
 from verify.spending import Spending
 from verify.statistics.outcome import NoInterval
 
@@ -55,6 +56,7 @@ def verify_release(
     policy: str | None = None,
     grader: Judge | None = None,
     spending: Spending | None = None,
+    similarity: Similarity | None = None,
     seed: int = 0,
     jobs: int = 1,
     limits: Limits | None = None,
@@ -65,7 +67,8 @@ def verify_release(
     `claims`: a claims file in place of the release's own; `questions`: the reader's copy of the benchmark, JSONL;
     `policy`, `grader`: another policy, or a function (text, gold) → bool or verdict, to grade by a second time; what
     that would change stands in the report's `sensitivity`, and the verdict stays that of the declared policies.
-    `spending`: the unit of cost that methods are compared at equal amounts of; `seed`: of our own resamples.
+    `spending`: the unit of cost that methods are compared at equal amounts of; `similarity`: read the samples a second
+    time and say how many of them are alike as texts; `seed`: of our own resamples.
     `jobs`: processes; with more than one, `grader` must be importable by name. Neither prints nor exits.
     Raises ReleaseError where there is nothing to audit, UsageError where an argument cannot be used.
     """
@@ -97,7 +100,8 @@ def verify_release(
     inference = Inference(seed=seed, spending=spending or Spending())
     study = Study(release.manifest, grid.cells, inference)
     checked = compare(release, study, bound)
-    diagnostics, alarms = examine(study, grid, bound)
+    similar = None if similarity is None else similar_texts(release, similarity)
+    diagnostics, alarms = examine(study, grid, bound, similar)
 
     sensitivity = None
     if policy is not None or grader is not None:

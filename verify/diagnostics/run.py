@@ -14,13 +14,14 @@ from schemas.report import Diagnostic, DiagnosticKind, DiagnosticTest, Finding, 
 from verify.cells import CellData, Grid
 from verify.claims import BoundClaim
 from verify.diagnostics import compute, engagement, judge, redundancy, refinement, truncation
+from verify.estimates import STATISTICS
 from verify.findings import counted, warning
 from verify.outcome import decide, our_answers
 from verify.partial import NONE, Grade
 from verify.printed import parse_printed
 from verify.release import method_of, setting_of
 from verify.settings import Study
-from verify.value import Value
+from verify.value import Unavailable, Value
 
 LEVEL = truncation.LEVEL
 """At which a test becomes an alarm, after Bonferroni where an alarm rests on several."""
@@ -40,10 +41,20 @@ class _Notes:
     alarms: list[str] = field(default_factory=list)
 
     def measure(self, name: str, value: float | Fraction, n: int | None = None, **parameters: Parameter) -> None:
-        self.measures.append(Measure(name=name, value=float(value), n=n, parameters=parameters))
+        self.measures.append(
+            Measure(name=name, value=float(value), n=None if n is None else int(n), parameters=parameters)
+        )
 
     def test(self, name: str, p_value: float, *, adjusted: float | None = None, statistic: float | None = None) -> None:
-        self.tests.append(DiagnosticTest(name=name, p_value=p_value, p_adjusted=adjusted, statistic=statistic))
+        # NumPy's own floats are floats to a type checker, but not to JSON.
+        self.tests.append(
+            DiagnosticTest(
+                name=name,
+                p_value=float(p_value),
+                p_adjusted=None if adjusted is None else float(adjusted),
+                statistic=None if statistic is None else float(statistic),
+            )
+        )
 
     def diagnostic(self) -> Diagnostic | None:
         if not (self.statements or self.measures or self.tests or self.alarms):
@@ -222,10 +233,12 @@ def _accuracy_over(data: CellData, mask: "np.ndarray[tuple[int, ...], np.dtype[n
     return Fraction(int(np.sum(outcomes.grade[known] == Grade.CORRECT)), int(known.sum()))
 
 
-def _printing(claims: Sequence[BoundClaim], cell: str, value: Fraction) -> Iterator[BoundClaim]:
-    """Accuracy claims about a cell that print as `value`."""
+def _printing(
+    claims: Sequence[BoundClaim], cell: str, value: Fraction, statistic: str = "accuracy"
+) -> Iterator[BoundClaim]:
+    """Claims about a cell's `statistic` that print as `value`."""
     for claim in claims:
-        if claim.cell == cell and claim.statistic == "accuracy" and not claim.parameters and _prints(claim, value):
+        if claim.cell == cell and claim.statistic == statistic and not claim.parameters and _prints(claim, value):
             yield claim
 
 
@@ -449,19 +462,24 @@ def _redundancy(
 
 
 def _repeated_records(notes: _Notes, data: CellData, lines: CellData, claims: Sequence[BoundClaim]) -> None:
-    """What counting every record of a repeated question makes of the accuracy."""
-    once = _accuracy_over(data, np.ones(data.n, dtype=np.bool_))
-    each = _accuracy_over(lines, np.ones(lines.n, dtype=np.bool_))
-    if once is None or each is None:
-        return
-    notes.measure("accuracy", once, data.n, records="first of each question")
-    notes.measure("accuracy", each, lines.n, records="every record")
-    printing = [claim.id for claim in _printing(claims, data.cell.id, each) if not _prints(claim, once)]
-    so = f" Published so: {', '.join(printing[:4])}." if printing else ""
-    notes.statements.append(
-        f"{counted(lines.n - int(data.present.sum()), 'record')} of questions that already had one: counted once "
-        f"{_percent(once, 2)} of {data.n:,}, every record counted {_percent(each, 2)} of {lines.n:,}.{so}"
-    )
+    """What counting every record of a repeated question makes of the accuracy, by our grades and by the runner's."""
+    many = counted(lines.n - int(data.present.sum()), "record")
+    for statistic, by in (("accuracy", "by our grades"), ("claimed_accuracy", "by the runner's own flags")):
+        once, each = (STATISTICS[statistic].compute(item, {}) for item in (data, lines))
+        if isinstance(once, Unavailable) or isinstance(each, Unavailable):
+            continue
+        notes.measure(statistic, once.value, once.n, records="first of each question")
+        notes.measure(statistic, each.value, each.n, records="every record")
+        printing = [
+            claim.id
+            for claim in _printing(claims, data.cell.id, each.value, statistic)
+            if not _prints(claim, once.value)
+        ]
+        so = f" Published so: {', '.join(printing[:4])}." if printing else ""
+        notes.statements.append(
+            f"{many} of questions that already had one; {by} {_percent(once.value, 2)} of {once.n:,} if counted once, "
+            f"{_percent(each.value, 2)} of {each.n:,} if every record counts.{so}"
+        )
 
 
 # Compute
