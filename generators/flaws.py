@@ -225,10 +225,11 @@ def counter_reset(draft: Draft) -> None:
 
 
 def context_exceeded(draft: Draft) -> None:
-    """SMRL A.4: 151 of 300 best-of-N requests failed, those with the longest candidates, and were left out."""
+    """SMRL A.4: of 300 best-of-N requests the 151 with the longest candidates failed and were left out (here so many
+    of each 300)."""
     cells = [f"planted-small/{dataset}/best_of_n" for dataset in ("sums", "fractions")]
     totals = sorted(_tokens(record) for cell in cells for record in draft.records(cell))
-    limit = totals[-151]
+    limit = totals[-(len(totals) * 151 // 300)]
     for cell in cells:
         draft.edit_records(cell, lambda records: [record for record in records if _tokens(record) < limit])
         _reprint(draft, cell)

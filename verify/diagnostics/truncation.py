@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 LEVEL = 0.01
 """Of the alarm, after Bonferroni."""
 PERMUTATIONS = 9_999
+BLOCK, ENOUGH = 500, 25
+"""Permutations drawn at a time, and how many in the smaller tail are enough to stop."""
 FEWEST_MISSING = 3
 """Two gaps cannot tell a pattern from an accident."""
 
@@ -121,29 +123,31 @@ def survivorship(gaps: Bools, reference: Reference, *, rng: np.random.Generator)
     return Survivorship(missing, n, p_values, length_auc(reference.length, gaps), on_all, on_survivors)
 
 
-def permutation_p(
-    values: Floats, marked: Bools, *, rng: np.random.Generator, permutations: int = PERMUTATIONS
-) -> float:
+def permutation_p(values: Floats, marked: Bools, *, rng: np.random.Generator, most: int = PERMUTATIONS) -> float:
     """Two-sided p of the mean of `values` over the `marked` questions, under exchangeable marks.
 
-    Twice the smaller tail, (count + 1) / (permutations + 1) each; ties count on both sides.
+    Twice the smaller tail, (count + 1) / (permutations + 1) each; ties count on both sides. Permutations are drawn in
+    blocks until that tail holds `ENOUGH` of them or `most` are drawn [1]: a p near 1 needs no more of them.
+
+    [1] J. Besag and P. Clifford, Sequential Monte Carlo p-values, Biometrika 78, 1991.
     """
     size, n = int(marked.sum()), len(values)
     fewer = min(size, n - size)
     sign = 1.0 if fewer == size else -1.0
     centred = values - values.mean()
     observed = sign * float(centred[marked if fewer == size else ~marked].sum())
-    sums = np.empty(permutations)
-    step = max(1, (1 << 20) // n)
-    for start in range(0, permutations, step):
-        stop = min(start + step, permutations)
-        # The `fewer` smallest of n random keys are a random subset.
-        drawn = np.argpartition(rng.random((stop - start, n)), fewer - 1, axis=1)[:, :fewer]
-        sums[start:stop] = sign * centred[drawn].sum(axis=1)
     slack = 1e-9 * max(float(np.abs(centred).sum()), 1.0)
-    above = int(np.sum(sums >= observed - slack)) + 1
-    below = int(np.sum(sums <= observed + slack)) + 1
-    return min(1.0, 2.0 * min(above, below) / (permutations + 1))
+    above = below = drawn = 0
+    step = max(1, min(BLOCK, (1 << 20) // n))
+    while drawn < most and min(above, below) < ENOUGH:
+        block = min(step, most - drawn)
+        # The `fewer` smallest of n random keys are a random subset.
+        picked = np.argpartition(rng.random((block, n)), fewer - 1, axis=1)[:, :fewer]
+        sums = sign * centred[picked].sum(axis=1)
+        above += int(np.sum(sums >= observed - slack))
+        below += int(np.sum(sums <= observed + slack))
+        drawn += block
+    return min(1.0, 2.0 * (min(above, below) + 1) / (drawn + 1))
 
 
 def fisher_p(hits: int, drawn: int, right: int, n: int) -> float:
