@@ -1,22 +1,29 @@
 """Planted flaws that no claim reveals are noticed, each by its own alarm; intact releases raise none."""
 
 import importlib.util
+import json
 import random
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import msgspec
 import pytest
-from support import ROOT, run_audit
+from jsonschema import Draft202012Validator
+from support import ROOT
 
+from audit.reports.json import render_json
 from audit.reports.text import render_text
 from generators.flaws import LARGE_FLAWS, make_flawed
 from generators.planted import Plan, plant
+from schemas.catalog import build
 from schemas.report import Report
 from verify import verify_release
 
 # Longer answers than a cap of 1,024 lets through, and enough questions for tests at the .01 level.
-PLAN = Plan(questions=80, pool=4, candidates=4, length=8.0, token_cap=4096, suffixes=(".jsonl",))
+PLAN = Plan(questions=64, pool=4, candidates=4, length=8.0, token_cap=4096, suffixes=(".jsonl",))
+Reports = Callable[[str | None], Report]
 ALARMS = ("truncation", "engagement", "judge", "refinement", "redundancy", "compute")
 SUMS, FRACTIONS = "planted-small/sums", "planted-small/fractions"
 
@@ -28,12 +35,25 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.fixture(scope="module")
+def reports(intact: Path) -> Callable[[str | None], Report]:
+    """The report of the intact release (None) or of a copy with one flaw; each is made once."""
+
+    @cache
+    def report(flaw: str | None) -> Report:
+        if flaw is not None:
+            make_flawed(intact, intact.parent / flaw, flaw)
+        return verify_release(intact.parent / (flaw or "intact")).report
+
+    return report
+
+
 def alarms(report: Report) -> dict[str, str]:
     return {f.id: f.message for f in report.findings if f.check in ALARMS}
 
 
-def test_an_intact_release_raises_no_alarm(intact: Path) -> None:
-    report = verify_release(intact).report
+def test_an_intact_release_raises_no_alarm(reports: Reports) -> None:
+    report = reports(None)
     assert alarms(report) == {}
     assert report.verdict == "confirmed"
     assert not any(item.alarm for item in report.diagnostics)
@@ -48,9 +68,8 @@ def test_an_intact_release_raises_no_alarm(intact: Path) -> None:
         ("never-fires", [f"engagement:{SUMS}/reflexion"], "consistent with chain_of_thought under another name"),
     ],
 )
-def test_a_planted_flaw_is_noticed(intact: Path, tmp_path: Path, flaw: str, subjects: list[str], words: str) -> None:
-    make_flawed(intact, tmp_path / "r", flaw)
-    report = verify_release(tmp_path / "r").report
+def test_a_planted_flaw_is_noticed(reports: Reports, flaw: str, subjects: list[str], words: str) -> None:
+    report = reports(flaw)
 
     found = alarms(report)
 
@@ -69,9 +88,8 @@ def test_every_flaw_has_its_case() -> None:
     assert set(LARGE_FLAWS) == {"context-exceeded", "capped-arm", "oracle-stopping", "never-fires"}
 
 
-def test_survivors_are_easier_and_published(intact: Path, tmp_path: Path) -> None:
-    make_flawed(intact, tmp_path / "r", "context-exceeded")
-    report = verify_release(tmp_path / "r").report
+def test_survivors_are_easier_and_published(reports: Reports) -> None:
+    report = reports("context-exceeded")
     (item,) = [d for d in report.diagnostics if d.diagnostic == "truncation" and d.subject == f"{SUMS}/best_of_n"]
     values = {(m.name, m.parameters.get("cell")): m.value for m in item.measures}
     method = f"{SUMS}/chain_of_thought"
@@ -83,16 +101,17 @@ def test_survivors_are_easier_and_published(intact: Path, tmp_path: Path) -> Non
     assert any("results/r6c4" in text and "as on the survivors alone" in text for text in item.statements)
 
 
-def test_the_text_report_has_a_paragraph_each(intact: Path) -> None:
-    text = render_text(verify_release(intact).report)
+def test_the_text_report_has_a_paragraph_each(reports: Reports) -> None:
+    text = render_text(reports(None))
     for title in ("Selecting against counting", "Does the method engage?", "Round by round", "In every unit of cost"):
         assert title in text
     assert "Cut short or missing" not in text
 
 
-def test_the_json_report_holds_them(intact: Path) -> None:
-    result = run_audit("verify", intact, "--format", "json")
-    report = msgspec.json.decode(result.stdout.encode(), type=Report)
+def test_the_json_report_holds_them(reports: Reports) -> None:
+    text = render_json(reports(None))
+    Draft202012Validator(build("report")).validate(json.loads(text))
+    report = msgspec.json.decode(text.encode(), type=Report)
     assert {item.diagnostic for item in report.diagnostics} == set(ALARMS)
     assert len({(d.diagnostic, d.subject) for d in report.diagnostics}) == len(report.diagnostics)
 
@@ -107,10 +126,10 @@ def benchmark() -> ModuleType:
 
 
 def test_alarms_keep_their_level_on_a_few_seeds() -> None:
-    # `make bench-diagnostics` does 1,000; here: more than 2 of 20 at a 1% level has probability .001.
+    # `make bench-diagnostics` does 1,000; here: more than 2 of 12 at a 1% level has probability .0002.
     bench = benchmark()
     for name, simulate in bench.INTACT.items():
-        assert bench.rate(simulate, 20) <= 0.1, name
+        assert bench.rate(simulate, 12) <= 0.17, name
     for name, simulate in bench.FLAWED.items():
         if "single arm" not in name:
-            assert bench.rate(simulate, 3) == 1.0, name
+            assert bench.rate(simulate, 2) == 1.0, name

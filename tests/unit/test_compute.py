@@ -47,9 +47,9 @@ def _fields(manifest: Manifest) -> dict[str, object]:
 
 
 def calls(n: int = 4) -> dict[str, list[list[Generation]]]:
-    """Each question: four samples of 100 tokens for 10 read; a single answer; two turns, the second re-reads much."""
+    """Each question: four samples of 100 tokens on average for 10 read; a single answer; two turns, the second re-reads much."""
     return {
-        POOL.id: [[call(j, "1" if (i + j) % 2 else "2", 10, 100, agent=j) for j in range(4)] for i in range(n)],
+        POOL.id: [[call(j, "1" if (i + j) % 2 else "2", 10, 85 + 10 * j, agent=j) for j in range(4)] for i in range(n)],
         ONE.id: [[call(0, "1" if i else "2", 10, 90)] for i in range(n)],
         TWO.id: [
             [call(0, "2", 10, 100), call(1, "1" if i % 2 else "2", 200, 100, role="revise", round=1)] for i in range(n)
@@ -80,7 +80,7 @@ def test_eta_and_wins(tmp_path: Path) -> None:
     assert float(eta.value) == pytest.approx(1e3 * -25 / 2.48)
     counts = [wins_ties_losses(found, TWO.id, {"base": "one", "outcome": name}) for name in ("wins", "ties", "losses")]
     assert [int(count.value) for count in counts if isinstance(count, Value)] == [0, 0, 1]
-    for parameters, words in (({}, "`base` must name"), ({"base": "nothing"}, "no cell of method 'nothing'")):
+    for parameters, words in (({}, "`base` must name"), ({"base": "nothing"}, "has a cell of method 'nothing'")):
         missing = eta_gain(found, TWO.id, parameters)
         assert isinstance(missing, Unavailable)
         assert words in missing.reason
