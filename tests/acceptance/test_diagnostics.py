@@ -22,7 +22,7 @@ from schemas.report import Report
 from verify import verify_release
 
 # Longer answers than a cap of 1,024 lets through, and enough questions for tests at the .01 level.
-PLAN = Plan(questions=64, pool=4, candidates=4, length=8.0, token_cap=4096, suffixes=(".jsonl",))
+PLAN = Plan(questions=80, pool=4, candidates=4, length=8.0, token_cap=4096, suffixes=(".jsonl",))
 Reports = Callable[[str | None], Report]
 ALARMS = ("truncation", "engagement", "judge", "refinement", "redundancy", "compute")
 SUMS, FRACTIONS = "planted-small/sums", "planted-small/fractions"

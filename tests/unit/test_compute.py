@@ -47,7 +47,7 @@ def _fields(manifest: Manifest) -> dict[str, object]:
 
 
 def calls(n: int = 4) -> dict[str, list[list[Generation]]]:
-    """Each question: four samples of 100 tokens on average for 10 read; a single answer; two turns, the second re-reads much."""
+    """Each question: four samples of 100 tokens on average; a single answer; two turns, the second re-reads much."""
     return {
         POOL.id: [[call(j, "1" if (i + j) % 2 else "2", 10, 85 + 10 * j, agent=j) for j in range(4)] for i in range(n)],
         ONE.id: [[call(0, "1" if i else "2", 10, 90)] for i in range(n)],
