@@ -70,7 +70,7 @@ def curve_costs(pools: list[Floats], sizes: tuple[int, ...], spending: Spending)
     """(questions, sizes) expected cost of N samples: N times the mean, or for latency the mean of the longest."""
     if spending.unit == "latency":
         return np.stack([expected_longest(costs, sizes) for costs in pools])
-    return np.array([[costs.mean() * n for n in sizes] for costs in pools])
+    return np.outer([costs.mean() for costs in pools], sizes)
 
 
 def _scored(data: CellData) -> Floats:
