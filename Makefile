@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test test-all check format docs fixtures schemas bench bench-generate bench-grader bench-stats bench-claims bench-diagnosis clean
+.PHONY: help verify test test-all check format docs fixtures schemas bench bench-generate bench-grader bench-stats bench-claims bench-diagnosis bench-diagnostics clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -80,6 +80,9 @@ bench-claims: $(VENV)/.core  ## audit claims on 2,000 random papers and on plant
 
 bench-diagnosis: $(VENV)/.core  ## twelve planted mistakes in 200 releases: how often each is named, and how often wrongly (about ten minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_diagnosis.py
+
+bench-diagnostics: $(VENV)/.core  ## how often each alarm goes off, on 1,000 intact and 1,000 flawed settings (minutes)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_diagnostics.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

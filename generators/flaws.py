@@ -22,7 +22,7 @@ from schemas import layout
 from schemas.claims import Claims
 from schemas.manifest import Cell, Manifest
 from schemas.reading import Limits, Line, convert, decode, read_lines
-from schemas.record import Question, Record, RecordClaim
+from schemas.record import Generation, GenerationClaim, Question, Record, RecordClaim
 from schemas.writing import write_json, write_lines, write_sums, write_text
 
 SETTING = "planted-small/sums"
@@ -132,17 +132,7 @@ def survivors_only(draft: Draft) -> None:
     cell = f"{SETTING}/best_of_n"
     longest = sorted(draft.records(cell), key=_tokens)[-5:]
     draft.edit_records(cell, lambda records: [record for record in records if record not in longest])
-    left = draft.records(cell)
-    judge = Fraction(sum(_right(record) for record in left), len(left))
-    majority = Fraction(sum(_majority_right(record) for record in left), len(left))
-    printed = {
-        "accuracy": percent(judge),
-        "mean_completion_tokens": thousands(Fraction(sum(map(_tokens, left)), len(left))),
-        "majority_at_k": percent(majority),
-        "judge_minus_majority": signed_points(judge - majority),
-    }
-    for table in ("results", "judge"):
-        draft.edit_claims(lambda at, statistic, value: printed[statistic] if at == cell else value, table)
+    _reprint(draft, cell)
 
 
 def unparsed_dropped(draft: Draft) -> None:
@@ -226,6 +216,90 @@ def missing_call(draft: Draft) -> None:
     )
 
 
+def counter_reset(draft: Draft) -> None:
+    """The run stopped in the middle and was resumed: positions in the benchmark begin again at 0."""
+    draft.edit_records(
+        f"{SETTING}/debate",
+        lambda records: [replace(record, question_index=i % (len(records) // 2)) for i, record in enumerate(records)],
+    )
+
+
+def context_exceeded(draft: Draft) -> None:
+    """SMRL A.4: of 300 best-of-N requests the 151 with the longest candidates failed and were left out (here so many
+    of each 300)."""
+    cells = [f"planted-small/{dataset}/best_of_n" for dataset in ("sums", "fractions")]
+    totals = sorted(_tokens(record) for cell in cells for record in draft.records(cell))
+    limit = totals[-(len(totals) * 151 // 300)]
+    for cell in cells:
+        draft.edit_records(cell, lambda records: [record for record in records if _tokens(record) < limit])
+        _reprint(draft, cell)
+
+
+def capped_arm(draft: Draft) -> None:
+    """One method ran with a cap of 1,024 tokens that the others did not have: its longer answers break off."""
+    cell = f"{SETTING}/chain_of_thought"
+
+    def edit(record: Record) -> Record:
+        (answer,) = record.generations
+        if (answer.completion_tokens or 0) <= ARM_CAP:
+            return record
+        cut = replace(
+            answer,
+            completion_tokens=ARM_CAP,
+            finish_reason="length",
+            text="Take it step by step. First collect what is",
+            claimed=GenerationClaim(correct=False),
+        )
+        prompt = None if record.claimed is None else record.claimed.prompt_tokens
+        claimed = RecordClaim(correct=False, completion_tokens=ARM_CAP, prompt_tokens=prompt)
+        return replace(record, generations=[cut], claimed=claimed)
+
+    draft.edit_records(cell, lambda records: [edit(record) for record in records])
+    draft.edit_cell(cell, lambda old: replace(old, token_cap=ARM_CAP))
+    _reprint(draft, cell)
+
+
+def oracle_stopping(draft: Draft) -> None:
+    """Reflexion goes on until its answer is right, as only somebody with the gold can."""
+
+    def edit(record: Record) -> Record:
+        turns: list[Generation] = []
+        for generation in record.generations:
+            if generation.role == "reflect":
+                if turns[-1].claimed is not None and turns[-1].claimed.correct:
+                    break
+                wrong = replace(generation, role="judge", text="INCORRECT. A step is off.")
+                turns.append(wrong)
+            turns.append(generation)
+        turns = [replace(generation, index=i) for i, generation in enumerate(turns)]
+        return replace(record, cell=cell, generations=turns, claimed=_final(turns))
+
+    cell = f"{SETTING}/reflexion"
+    forced = draft.records(f"{SETTING}/reflexion_forced")
+    draft.edit_records(cell, lambda _: [edit(record) for record in forced])
+    draft.edit_cell(cell, lambda old: replace(old, calls=None))
+    _reprint(draft, cell)
+
+
+def never_fires(draft: Draft) -> None:
+    """SMRL 6.2: Reflexion's judge is content with every first answer, which is that of chain of thought."""
+
+    def edit(record: Record) -> Record:
+        (answer,) = record.generations
+        content = Generation(
+            role="judge", index=1, round=1, completion_tokens=5, prompt_tokens=90, text="CORRECT. It adds up."
+        )
+        turns = [answer, content]
+        return replace(record, cell=cell, generations=turns, claimed=_final(turns))
+
+    cell = f"{SETTING}/reflexion"
+    greedy = draft.records(f"{SETTING}/chain_of_thought")
+    draft.edit_records(cell, lambda _: [edit(record) for record in greedy])
+    _reprint(draft, cell)
+
+
+ARM_CAP = 1024
+
 FLAWS: dict[str, Callable[[Draft], None]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -247,14 +321,20 @@ FLAWS: dict[str, Callable[[Draft], None]] = {
         wrong_selection,
         bad_line,
         missing_call,
+        counter_reset,
     )
 }
+LARGE_FLAWS: dict[str, Callable[[Draft], None]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (context_exceeded, capped_arm, oracle_stopping, never_fires)
+}
+"""Flaws that only a release of real size can show: they have no fixture, and are planted where they are needed."""
 
 
 def make_flawed(intact: Path, target: Path, flaw: str) -> None:
-    """Copy a planted release to `target` and plant one flaw of `FLAWS` in the copy."""
+    """Copy a planted release to `target` and plant one flaw of `FLAWS` or `LARGE_FLAWS` in the copy."""
     shutil.copytree(intact, target)
-    FLAWS[flaw](Draft(target))
+    (FLAWS | LARGE_FLAWS)[flaw](Draft(target))
     if flaw != "tampered-byte":
         write_sums(target)
 
@@ -270,6 +350,32 @@ def write_fixtures(folder: Path) -> None:
 
 def _print(draft: Draft, cell: str, statistic: str, text: str) -> None:
     draft.edit_claims(lambda at, what, value: text if (at, what) == (cell, statistic) else value)
+
+
+def _reprint(draft: Draft, cell: str) -> None:
+    """Print the numbers of a cell as its author would from the records that are there, by the runner's own flags."""
+    records = draft.records(cell)
+    n = len(records)
+    outcome, majority = (Fraction(sum(map(right, records)), n) for right in (_right, _majority_right))
+    printed = {
+        "accuracy": percent(outcome),
+        "mean_completion_tokens": thousands(Fraction(sum(map(_tokens, records)), n)),
+        "majority_at_k": percent(majority),
+        "judge_minus_majority": signed_points(outcome - majority),
+    }
+    for table in ("results", "judge"):
+        draft.edit_claims(lambda at, statistic, value: printed[statistic] if at == cell else value, table)
+
+
+def _final(turns: list[Generation]) -> RecordClaim:
+    """What a runner writes of a record that ends with its last answer."""
+    answer = [g.claimed for g in turns if g.claimed is not None][-1]
+    return RecordClaim(
+        answer=answer.answer,
+        correct=answer.correct,
+        completion_tokens=sum(g.completion_tokens or 0 for g in turns),
+        prompt_tokens=sum(g.prompt_tokens or 0 for g in turns),
+    )
 
 
 def _right(record: Record) -> bool:

@@ -56,6 +56,8 @@ class Plan:
     pool: int = 16
     candidates: int = 8
     token_cap: int = 1024
+    length: float = 1.0
+    """Factor on the number of tokens of every call."""
     title: str = "Planted release: truth known by construction, no model behind it"
     suffixes: tuple[str, ...] = SUFFIXES
     """File formats, taken in turn from cell to cell."""
@@ -225,7 +227,7 @@ class _Writer:
         agent: int = 0,
         claimed: GenerationClaim | None = None,
     ) -> None:
-        length = base * (1.5 - self.item.ease) * self.rng.uniform(0.7, 1.4)
+        length = self.plan.length * base * (1.5 - self.item.ease) * self.rng.uniform(0.7, 1.4)
         tokens = min(int(length), self.plan.token_cap)
         self.generations.append(
             Generation(

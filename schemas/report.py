@@ -173,6 +173,42 @@ class OtherRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     changes: list[RuleChange]
 
 
+DiagnosticKind = Literal["truncation", "judge", "engagement", "refinement", "redundancy", "compute"]
+
+
+class Measure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One number of a diagnostic."""
+
+    name: Annotated[str, Meta(description="A statistic's name where there is one of this meaning.")]
+    value: Annotated[float, Meta(description="In natural units (rates as fractions).")]
+    n: Annotated[int | None, Meta(description="Questions (or calls, or pairs of answers) that it is over.")] = None
+    parameters: Annotated[
+        dict[str, Parameter], Meta(description="Such as depth, k, unit, or another cell that it is compared with.")
+    ] = {}
+
+
+class DiagnosticTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One significance test of a diagnostic."""
+
+    name: str
+    p_value: float
+    p_adjusted: Annotated[
+        float | None, Meta(description="Bonferroni over the tests that one alarm rests on; null where it is one test.")
+    ] = None
+    statistic: float | None = None
+
+
+class Diagnostic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one question about a cell found, claimed or not. It never decides the report's verdict."""
+
+    diagnostic: DiagnosticKind
+    subject: Annotated[str, Meta(description="The cell.")]
+    alarm: Annotated[bool, Meta(description="Whether a finding (warning) of the same check and subject says so too.")]
+    statements: Annotated[list[str], Meta(description="In words; empty where there is nothing that needs saying.")]
+    measures: list[Measure]
+    tests: list[DiagnosticTest]
+
+
 class Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many findings of severity `error` there are by verdict, and how many warnings and notes."""
 
@@ -202,6 +238,10 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     other_rules: Annotated[
         OtherRules | None, Meta(description="Null where no other rule makes any difference to any question.")
     ] = None
+    diagnostics: Annotated[
+        list[Diagnostic],
+        Meta(description="What the release shows beyond its claims, by cell."),
+    ] = []
     sensitivity: Annotated[
         Sensitivity | None, Meta(description="Only where the reader named another grader or policy.")
     ] = None

@@ -37,8 +37,10 @@ class CellData:
     claimed_correct: IntArray
     claimed_answer: IntArray
     claimed_tokens: IntArray
-    calls: IntArray
     last_call: IntArray
+    calls: IntArray
+    capped: IntArray
+    unread_choice: NDArray[np.bool_]
     shard: IntArray
     line: IntArray
     offsets: IntArray
@@ -66,6 +68,8 @@ class Grid:
     """By cell: expected questions without a record."""
     unexpected: tuple[tuple[RecordRef, ...], ...]
     """By cell: records of questions that the manifest does not expect."""
+    lines: tuple[CellData | None, ...]
+    """By cell with duplicates: every expected question's record as often as it stands there; None elsewhere."""
 
 
 def reduce(release: Release, merged: Partial, gold_usable: dict[str, NDArray[np.bool_]]) -> Grid:
@@ -79,7 +83,7 @@ def reduce(release: Release, merged: Partial, gold_usable: dict[str, NDArray[np.
 
 def _cell(
     release: Release, number: int, merged: Partial, gold_usable: dict[str, NDArray[np.bool_]]
-) -> tuple[CellData, tuple[RecordRef, ...], tuple[RecordRef, ...], tuple[RecordRef, ...]]:
+) -> tuple[CellData, tuple[RecordRef, ...], tuple[RecordRef, ...], tuple[RecordRef, ...], CellData | None]:
     cell = release.manifest.cells[number]
     questions = release.questions_of(cell)
     records, answers = merged.records, merged.answers
@@ -107,38 +111,48 @@ def _cell(
     repeated = np.delete(mine, first)
 
     starts = np.concatenate([[0], np.cumsum(records.answers, dtype=np.int64)])
-    counts = np.zeros(len(expected), dtype=np.int64)
-    counts[filled] = records.answers[kept]
-    take = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in kept]) if len(kept) else np.empty(0, np.int64)
 
-    def by_question(column: NDArray[np.generic], absent: int) -> IntArray:
-        values = np.full(len(expected), absent, dtype=np.int64)
-        values[filled] = column[kept]
-        return values
+    def aligned(rows: IntArray, filled: IntArray, kept: IntArray) -> CellData:
+        """Questions `rows` of the dataset, of which those at `filled` have the records `kept`."""
+        counts = np.zeros(len(rows), dtype=np.int64)
+        counts[filled] = records.answers[kept]
+        spans = [np.arange(starts[i], starts[i + 1]) for i in kept]
+        take = np.concatenate(spans) if spans else np.empty(0, np.int64)
 
-    present = np.zeros(len(expected), dtype=np.bool_)
-    present[filled] = True
-    data = CellData(
-        cell=cell,
-        question_ids=tuple(ids[row] for row in expected),
-        levels=tuple(questions.items[row].level for row in expected),
-        present=present,
-        failed=by_question(records.failed, 0).astype(np.bool_),
-        gold_usable=gold_usable[questions.dataset.id][expected],
-        completion_tokens=by_question(records.completion_tokens, NONE),
-        prompt_tokens=by_question(records.prompt_tokens, NONE),
-        latency=by_question(records.latency, NONE),
-        pick=by_question(records.pick, NONE),
-        claimed_correct=by_question(records.claimed_correct, NONE),
-        claimed_answer=by_question(records.claimed_answer, NONE),
-        claimed_tokens=by_question(records.claimed_tokens, NONE),
-        calls=by_question(records.calls, 0),
-        last_call=by_question(records.last_call, NONE),
-        shard=by_question(records.shard, NONE),
-        line=by_question(records.line, NONE),
-        offsets=np.concatenate([[0], np.cumsum(counts)]),
-        answers=AnswerColumns(**{name: getattr(answers, name)[take] for name in AnswerColumns.__dataclass_fields__}),
-    )
+        def by_question(column: NDArray[np.generic], absent: int) -> IntArray:
+            values = np.full(len(rows), absent, dtype=np.int64)
+            values[filled] = column[kept]
+            return values
+
+        present = np.zeros(len(rows), dtype=np.bool_)
+        present[filled] = True
+        return CellData(
+            cell=cell,
+            question_ids=tuple(ids[row] for row in rows),
+            levels=tuple(questions.items[row].level for row in rows),
+            present=present,
+            failed=by_question(records.failed, 0).astype(np.bool_),
+            gold_usable=gold_usable[questions.dataset.id][rows],
+            completion_tokens=by_question(records.completion_tokens, NONE),
+            prompt_tokens=by_question(records.prompt_tokens, NONE),
+            latency=by_question(records.latency, NONE),
+            pick=by_question(records.pick, NONE),
+            claimed_correct=by_question(records.claimed_correct, NONE),
+            claimed_answer=by_question(records.claimed_answer, NONE),
+            claimed_tokens=by_question(records.claimed_tokens, NONE),
+            last_call=by_question(records.last_call, NONE),
+            calls=by_question(records.calls, 0),
+            capped=by_question(records.capped, 0),
+            unread_choice=by_question(records.unread_choice, 0).astype(np.bool_),
+            shard=by_question(records.shard, NONE),
+            line=by_question(records.line, NONE),
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            answers=AnswerColumns(
+                **{name: getattr(answers, name)[take] for name in AnswerColumns.__dataclass_fields__}
+            ),
+        )
+
+    data = aligned(expected, filled, kept)
 
     def refs(rows: Sequence[int] | IntArray, what: str) -> tuple[RecordRef, ...]:
         return tuple(
@@ -153,13 +167,15 @@ def _cell(
         )
 
     missing = tuple(
-        RecordRef(cell=cell.id, question_id=data.question_ids[i], note="no record.") for i in np.flatnonzero(~present)
+        RecordRef(cell=cell.id, question_id=data.question_ids[i], note="no record.")
+        for i in np.flatnonzero(~data.present)
     )
     return (
         data,
         refs(repeated, "this question already has a record, which is kept."),
         (*undeclared, *missing),
         refs(stray, "the manifest does not expect this question."),
+        aligned(expected[slot], np.arange(len(mine)), mine) if len(repeated) else None,
     )
 
 

@@ -4,17 +4,16 @@ Every value is an exact ratio of integers. `low` and `high` are what the questio
 (no record, withheld text, damaged gold) and undecided ties still allow; they equal `value` where all is known.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
 from schemas.claims import Parameter
 from schemas.manifest import TieRule, UnparsedPolicy
 from verify.cells import CellData, IntArray
+from verify.diagnostics import compute, engagement, redundancy, refinement
 from verify.outcome import (
     Answers,
     Outcomes,
@@ -26,49 +25,12 @@ from verify.outcome import (
     plurality,
 )
 from verify.partial import NONE, Grade
-
-EstimateUnit = Literal["fraction", "tokens", "count"]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A statistic: `value` over the `n` questions (or generations) that are known, `low` and `high` over all."""
-
-    value: Fraction
-    low: Fraction
-    high: Fraction
-    n: int
-    total: int
-    """Questions (or generations) that should be there."""
-    tied: int = 0
-    """Questions whose vote was tied."""
-    chance: str = ""
-    """Where `low` and `high` are what random draws allow: which draws, in words; "" otherwise."""
-    exact: float | None = None
-    """The value without Monte-Carlo error, where `value` has some and an exact one exists."""
-    exactly: str = "exact"
-    """What `exact` is called."""
-
-
-@dataclass(frozen=True)
-class Unavailable:
-    """A statistic that this cell cannot give, and why, as a sentence."""
-
-    reason: str
-
-
-Parameters = Mapping[str, Parameter]
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A name, what it takes and how it is computed."""
-
-    compute: Callable[[CellData, Parameters], Value | Unavailable]
-    unit: EstimateUnit
-    parameters: tuple[str, ...] = ()
-    bounded: bool = True
-    """Whether a question that is not there can move the value by a known amount at most."""
+from verify.value import EstimateUnit as EstimateUnit
+from verify.value import Parameters as Parameters
+from verify.value import Statistic as Statistic
+from verify.value import Unavailable as Unavailable
+from verify.value import Value as Value
+from verify.value import rate, share
 
 
 def estimate(data: CellData, statistic: str, parameters: Parameters) -> Value | Unavailable:
@@ -113,17 +75,9 @@ def outcomes_of(data: CellData, parameters: Parameters) -> Outcomes | Unavailabl
     return decide(data, claimed_answers(data))
 
 
-def _rate(outcomes: Outcomes, n: int) -> Value | Unavailable:
-    known = n - outcomes.unknown
-    if known == 0:
-        return Unavailable("no outcome of this cell is known.")
-    low, high = outcomes.bounds()
-    return Value(outcomes.credit() / known, Fraction(low, n), Fraction(high, n), known, n, outcomes.ties)
-
-
 def _accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
     outcomes = outcomes_of(data, parameters)
-    return outcomes if isinstance(outcomes, Unavailable) else _rate(outcomes, data.n)
+    return outcomes if isinstance(outcomes, Unavailable) else rate(outcomes, data.n)
 
 
 def _claimed_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -147,24 +101,9 @@ def _question_count(data: CellData, parameters: Parameters) -> Value | Unavailab
 def _unparsed_rate(data: CellData, parameters: Parameters) -> Value | Unavailable:
     if parameters.get("over", "questions") == "generations":
         grade = data.answers.grade
-        return _share(int(np.sum(grade == Grade.UNPARSED)), int(np.sum(grade == Grade.UNKNOWN)), len(grade), data)
+        return share(int(np.sum(grade == Grade.UNPARSED)), int(np.sum(grade == Grade.UNKNOWN)), len(grade), data)
     outcomes = decide(data, our_answers(data))
-    return _share(int(np.sum(outcomes.grade == Grade.UNPARSED)), outcomes.unknown, data.n, None)
-
-
-def _share(hits: int, unknown: int, total: int, data: CellData | None) -> Value | Unavailable:
-    """`hits` of the known; over generations, a missing record leaves even the total open."""
-    if total == unknown:
-        return Unavailable("nothing of this cell is known.")
-    if data is not None and not data.present.all():
-        return Value(Fraction(hits, total - unknown), Fraction(0), Fraction(1), total - unknown, total)
-    return Value(
-        Fraction(hits, total - unknown),
-        Fraction(hits, total),
-        Fraction(hits + unknown, total),
-        total - unknown,
-        total,
-    )
+    return share(int(np.sum(outcomes.grade == Grade.UNPARSED)), outcomes.unknown, data.n, None)
 
 
 def _mean_tokens(data: CellData, columns: tuple[str, ...]) -> Value | Unavailable:
@@ -186,7 +125,7 @@ def _majority(data: CellData, parameters: Parameters) -> Value | Unavailable:
         tie_rule=cast(TieRule, parameters.get("tie_rule", data.cell.tie_rule)),
         unparsed_policy=cast(UnparsedPolicy, parameters.get("unparsed_policy", data.cell.unparsed_policy)),
     )
-    return _rate(mask_unknown(data, outcomes), data.n)
+    return rate(mask_unknown(data, outcomes), data.n)
 
 
 def _highest_score_at_k(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -195,7 +134,7 @@ def _highest_score_at_k(data: CellData, parameters: Parameters) -> Value | Unava
         return answers
     if np.isnan(answers.score).all():
         return Unavailable("no generation of this cell has a score.")
-    return _rate(_mark(data, answers, highest_score(answers)), data.n)
+    return rate(_mark(data, answers, highest_score(answers)), data.n)
 
 
 def _sample_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -208,7 +147,7 @@ def _sample_accuracy(data: CellData, parameters: Parameters) -> Value | Unavaila
     if not len(at):
         return Unavailable(f"no record has a sample {wanted}, counted from 0.")
     chosen[answers.owner[at]] = at
-    return _rate(_mark(data, answers, chosen), data.n)
+    return rate(_mark(data, answers, chosen), data.n)
 
 
 def _mark(data: CellData, answers: Answers, chosen: IntArray) -> Outcomes:
@@ -225,7 +164,7 @@ def _mean_over_samples(data: CellData, parameters: Parameters) -> Value | Unavai
         return answers
     total = len(answers.grade)
     unknown = int(np.sum(answers.grade == Grade.UNKNOWN))
-    return _share(int(np.sum(answers.grade == Grade.CORRECT)), unknown, total, data)
+    return share(int(np.sum(answers.grade == Grade.CORRECT)), unknown, total, data)
 
 
 def _pass_at_k(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -292,7 +231,7 @@ def _judge_minus_majority(data: CellData, parameters: Parameters) -> Value | Una
     pair = _judged(data, parameters)
     if isinstance(pair, Unavailable):
         return pair
-    judge, majority = (_rate(outcomes, data.n) for outcomes in pair)
+    judge, majority = (rate(outcomes, data.n) for outcomes in pair)
     if isinstance(judge, Unavailable) or isinstance(majority, Unavailable):
         return Unavailable("no outcome of this cell is known.")
     difference = judge.value - majority.value
@@ -317,7 +256,7 @@ def _agreement_rate(data: CellData, parameters: Parameters) -> Value | Unavailab
         return pair
     judge, majority = pair
     hits = int(np.sum((judge.winner == majority.winner) & (judge.winner != NONE) & (judge.grade != Grade.UNKNOWN)))
-    return _share(hits, judge.unknown, data.n, None)
+    return share(hits, judge.unknown, data.n, None)
 
 
 def _override_accuracy(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -330,7 +269,7 @@ def _override_accuracy(data: CellData, parameters: Parameters) -> Value | Unavai
     if won + lost == 0:
         return Unavailable("judge and plurality never differ with exactly one of them right.")
     unknown = pair[0].unknown
-    return _share(won, unknown, won + lost + unknown, None)
+    return share(won, unknown, won + lost + unknown, None)
 
 
 def _first_pick_rate(data: CellData, parameters: Parameters) -> Value | Unavailable:
@@ -338,7 +277,7 @@ def _first_pick_rate(data: CellData, parameters: Parameters) -> Value | Unavaila
     if data.cell.decision_rule != "selected":
         return Unavailable(f"the cell's decision rule is `{data.cell.decision_rule}`: nothing is picked.")
     unknown = int(np.sum(~data.present))
-    return _share(int(np.sum(data.pick == 0)), unknown, data.n, None)
+    return share(int(np.sum(data.pick == 0)), unknown, data.n, None)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -349,10 +288,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "of": ("difference_at_cost", "judge_minus_majority", "greedy_minus_sample"),
     "alternative": ("two-sided", "less", "greater"),
     "correction": ("setting", "all", "none"),
+    "per": ("cell", "question"),
+    "scope": ("model", "setting"),
+    "outcome": ("wins", "ties", "losses"),
 }
-_WORDS = ("family", "methods", "subset")
+_WORDS = ("family", "methods", "subset", "base")
 """Parameters that any string can be; what it names is looked up later."""
-_LEAST = {"k": 1, "index": 0, "draws": 0, "resamples": 100}
+_LEAST = {"k": 1, "index": 0, "depth": 0, "draws": 0, "resamples": 100}
 
 STATISTICS: dict[str, Statistic] = {
     "accuracy": Statistic(_accuracy, "fraction", ("grades",)),
@@ -376,6 +318,10 @@ STATISTICS: dict[str, Statistic] = {
     "agreement_rate": Statistic(_agreement_rate, "fraction"),
     "override_accuracy": Statistic(_override_accuracy, "fraction"),
     "first_pick_rate": Statistic(_first_pick_rate, "fraction"),
+    **refinement.STATISTICS,
+    **engagement.STATISTICS,
+    **redundancy.STATISTICS,
+    **compute.STATISTICS,
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from schemas.manifest import TieRule
 from verify import across
 from verify.across import draws_of, resamples_of
+from verify.diagnostics import compute
 from verify.estimates import EstimateUnit, Parameters, Unavailable, Value
 from verify.settings import ALL, GreedyComparison, JudgeComparison, MethodComparison, Study
 from verify.statistics.bootstrap import Comparison
@@ -256,6 +257,9 @@ INFERENCES: dict[str, Inference] = {
     "p_value": Inference(_p_value, "fraction", ("of", *_AT_COST)),
     "p_holm": Inference(_p_holm, "fraction", ("family", *_AT_COST)),
     "p_mcnemar": Inference(_p_mcnemar, "fraction", ()),
+    "tflops": Inference(compute.tflops, "number", ("per",)),
+    "eta_gain": Inference(compute.eta_gain, "number", ("base", "scope")),
+    "wins_ties_losses": Inference(compute.wins_ties_losses, "count", ("base", "scope", "outcome")),
     "comparison_count": Inference(across.comparison_count, "count", across.MEMBERS),
     "negative_count": Inference(across.negative_count, "count", (*across.MEMBERS, *_DRAWN)),
     "better_count": Inference(across.better_count, "count", (*across.MEMBERS, "correction", *_AT_COST)),

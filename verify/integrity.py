@@ -36,6 +36,12 @@ CHECKS: dict[str, Check] = {
     "decision-rule": Check(
         "{n} of {of} records that the declared decision rule does not fit.", "{of} records fit their decision rule."
     ),
+    "positions": Check(
+        "{n} of {of} records give another position in the benchmark than the question file: consistent with a counter "
+        "that began again, or with another numbering.",
+        None,
+        warning,
+    ),
     "token-totals": Check(
         "{n} of {of} token totals differ from the sum of their generations.",
         "{of} token totals are the sum of their generations.",

@@ -29,8 +29,8 @@ class Answers:
     round: IntArray
     score: NDArray[np.float64]
 
-    def where(self, mask: NDArray[np.bool_]) -> "Answers":
-        """The answers for which `mask` holds."""
+    def where(self, mask: NDArray[np.bool_] | IntArray) -> "Answers":
+        """The answers for which `mask` holds, or those at its places."""
         return Answers(self.n, self.owner[mask], self.grade[mask], self.vote[mask], self.round[mask], self.score[mask])
 
     def position(self) -> IntArray:

@@ -26,6 +26,15 @@ class Grade(IntEnum):
     UNKNOWN = 4
 
 
+class Finish(IntEnum):
+    """Why a call ended, in one byte."""
+
+    UNKNOWN = 0
+    STOP = 1
+    LENGTH = 2
+    ERROR = 3
+
+
 NONE = -1
 """Stands for "not recorded" in integer arrays; no count, class or position is negative."""
 
@@ -78,10 +87,14 @@ class RecordColumns:
     """Vote class of the answer that the runner claimed."""
     claimed_tokens: NDArray[np.int64]
     """Completion tokens by the runner's own total."""
-    calls: NDArray[np.int32]
-    """Calls of the record."""
     last_call: NDArray[np.int64]
-    """Completion tokens of the last of them."""
+    """Completion tokens of the last call."""
+    calls: NDArray[np.int32]
+    """Model calls of the record, whatever their role."""
+    capped: NDArray[np.int32]
+    """Calls that ended by their length; by tokens at the declared cap where no reason is recorded."""
+    unread_choice: NDArray[np.bool_]
+    """Whether there is a select text that names no candidate."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,11 @@ class AnswerColumns:
     """Bit i: not correct by the policy, but correct by the i-th of `verify.grades.LENIENCIES`."""
     claimed_correct: NDArray[np.int8]
     claimed_vote: NDArray[np.int32]
+    agent: NDArray[np.int32]
+    finish: NDArray[np.int8]
+    """A `Finish`."""
+    text: NDArray[np.int64]
+    """First eight bytes of the text's SHA-256, so that equal texts are found without keeping any; 0 without a text."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +176,11 @@ DTYPES: dict[str, type[np.generic]] = {
     "score": np.float64,
     "leniency": np.uint8,
     "claimed_vote": np.int32,
+    "capped": np.int32,
+    "unread_choice": np.bool_,
+    "agent": np.int32,
+    "finish": np.int8,
+    "text": np.int64,
 }
 
 

@@ -13,13 +13,25 @@ import numpy as np
 from schemas.claims import Claims
 from schemas.manifest import FORMAT_VERSION
 from schemas.reading import Limits
-from schemas.report import Cause, Counts, EqualCost, Estimate, Finding, OtherRules, Report, Sensitivity, Verdict
+from schemas.report import (
+    Cause,
+    Counts,
+    Diagnostic,
+    EqualCost,
+    Estimate,
+    Finding,
+    OtherRules,
+    Report,
+    Sensitivity,
+    Verdict,
+)
 from verify.cells import CellData, Grid, reduce
 from verify.checksums import check_checksums
 from verify.claims import bind as bind_claims
 from verify.claims import find_claims, read_claims
 from verify.compare import compare, explain
 from verify.diagnostics.alternatives.recounts import Recounts
+from verify.diagnostics.run import examine
 from verify.diagnostics.sensitivity import compare_gradings, other_rules
 from verify.estimates import STATISTICS, standard_table
 from verify.findings import note, warning
@@ -32,6 +44,7 @@ from verify.partial import Partial, Tally, merge
 from verify.release import Release, Shard, dataset_of, open_release, setting_of
 from verify.settings import Inference, Study
 from verify.shard import read_shard
+from verify.similarity import Similarity, similar_texts
 from verify.spending import Spending
 from verify.statistics.outcome import NoInterval
 
@@ -55,6 +68,7 @@ def verify_release(
     policy: str | None = None,
     grader: Judge | None = None,
     spending: Spending | None = None,
+    similarity: Similarity | None = None,
     seed: int = 0,
     jobs: int = 1,
     limits: Limits | None = None,
@@ -65,7 +79,8 @@ def verify_release(
     `claims`: a claims file in place of the release's own; `questions`: the reader's copy of the benchmark, JSONL;
     `policy`, `grader`: another policy, or a function (text, gold) → bool or verdict, to grade by a second time; what
     that would change stands in the report's `sensitivity`, and the verdict stays that of the declared policies.
-    `spending`: the unit of cost that methods are compared at equal amounts of; `seed`: of our own resamples.
+    `spending`: the unit of cost that methods are compared at equal amounts of; `similarity`: read the samples a second
+    time and say how many of them are alike as texts; `seed`: of our own resamples.
     `jobs`: processes; with more than one, `grader` must be importable by name. Neither prints nor exits.
     Raises ReleaseError where there is nothing to audit, UsageError where an argument cannot be used.
     """
@@ -100,6 +115,8 @@ def verify_release(
     recounts = Recounts(study)
     checked, causes = explain(release, study, recounts, compared)
     rules = other_rules(study, recounts, [item.checked for item in compared if item.checked])
+    similar = None if similarity is None else similar_texts(release, similarity)
+    diagnostics, alarms = examine(study, grid, bound, similar)
 
     sensitivity = None
     if policy is not None or grader is not None:
@@ -114,10 +131,10 @@ def verify_release(
             name=label or "",
         )
     estimates = [row for data in grid.cells for row in _estimates(data)]
-    findings += _uncompared(study) + checked
-    return Audit(
-        _report(release, findings, causes, estimates, list(_equal_cost(study)), rules, sensitivity), claims_path
-    )
+    findings += alarms + _uncompared(study) + checked
+    compared_at_cost = list(_equal_cost(study))
+    report = _report(release, findings, causes, estimates, compared_at_cost, rules, diagnostics, sensitivity)
+    return Audit(report, claims_path)
 
 
 def _count(
@@ -221,6 +238,7 @@ def _report(
     estimates: list[Estimate],
     equal_cost: list[EqualCost],
     rules: OtherRules,
+    diagnostics: list[Diagnostic],
     sensitivity: Sensitivity | None,
 ) -> Report:
     errors = [finding.verdict for finding in findings if finding.severity == "error"]
@@ -246,5 +264,6 @@ def _report(
         estimates=estimates,
         equal_cost=equal_cost,
         other_rules=rules if rules.rules else None,
+        diagnostics=diagnostics,
         sensitivity=sensitivity,
     )

@@ -136,14 +136,6 @@ class Study:
         other._compared, other._adjusted = {}, {}
         return other
 
-    def pool_of(self, setting: str) -> CellData | None:
-        """The declared pool of a setting."""
-        return self._pools.get(setting)
-
-    def size_of(self, data: CellData) -> float | None:
-        """Parameters of the model of a cell, where the manifest gives them."""
-        return self._parameters[model_of(data.cell.id)]
-
     def curve(self, setting: str, ties: TieRule | None = None) -> "_PoolCurve | str":
         """The exact curve of a setting's pool, or why there is none."""
         pool = self._pools.get(setting)
@@ -157,8 +149,8 @@ class Study:
     def compare(self, cell: str, ties: TieRule | None = None, subset: str = ALL) -> MethodComparison | str:
         """A method against the curve at the method's own mean cost, or why that cannot be said.
 
-        `subset`: `all` questions, the `complete` cases of the setting, or `levels:1,2` for those of some levels; cost
-        and curve are then those of the subset.
+        `subset`: `all` questions, the `complete` cases of the setting, its `survivors` (a record in every cell, which
+        did not fail), or `levels:1,2` for those of some levels; cost and curve are then those of the subset.
         """
         curve = self.curve(setting_of(cell), ties)
         if isinstance(curve, str):
@@ -178,12 +170,14 @@ class Study:
         if subset == ALL:
             return None
         cells = [data for name, data in self.cells.items() if setting_of(name) == setting]
-        if subset == "complete":
-            ids = [frozenset(_answered(data)) for data in cells]
+        if subset in ("complete", "survivors"):
+            ids = [frozenset(_answered(data) if subset == "complete" else _survived(data)) for data in cells]
             return frozenset.intersection(*ids)
         kind, _, names = subset.partition(":")
         if kind != "levels":
-            return f"there is no subset {subset!r}; use all, complete, or levels: and a list such as levels:1,2"
+            return (
+                f"there is no subset {subset!r}; use all, complete, survivors, or levels: and a list such as levels:1,2"
+            )
         levels = {name.strip() for name in names.split(",")}
         known = {level for data in cells for level in data.levels}
         if unknown := sorted(levels - {level for level in known if level is not None}):
@@ -212,7 +206,7 @@ class Study:
         if known.sum() < 2:
             return "fewer than two questions are known in both the cell and the pool"
         right = (outcomes.grade[known] == Grade.CORRECT).astype(np.float64)
-        replicates = bootstrap_means(right - sampled[known], rng=self._rng(), resamples=self.inference.resamples)
+        replicates = bootstrap_means(right - sampled[known], rng=self.rng(), resamples=self.inference.resamples)
         return GreedyComparison(data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0])
 
     def family_of(self, cell: str, family: str | None) -> list[str] | str:
@@ -269,13 +263,31 @@ class Study:
             return "fewer than two questions are known, and one has no spread to resample"
         right, counted = (outcome.grade[known] == Grade.CORRECT for outcome in (judge, majority))
         replicates = bootstrap_means(
-            right.astype(np.float64) - counted, rng=self._rng(), resamples=self.inference.resamples
+            right.astype(np.float64) - counted, rng=self.rng(), resamples=self.inference.resamples
         )
         return JudgeComparison(
             data, int(known.sum()), comparison(replicates, 0), replicates.values[:, 0], mcnemar_of(right, counted)
         )
 
-    def _rng(self) -> np.random.Generator:
+    def cost_of(self, data: CellData, spending: Spending) -> Floats | str:
+        """(n,) cost of each question's record, its declared reward model included; or why it cannot be told."""
+        return by_question(data, spending, self.size_of(data), self.reward_size_of(data))
+
+    def pool_of(self, setting: str) -> CellData | None:
+        """The declared pool of a setting."""
+        return self._pools.get(setting)
+
+    def reward_size_of(self, data: CellData) -> float | None:
+        """Parameters of the reward model that the cell declares (`parameters.reward_model`, the id of a model)."""
+        name = (data.cell.parameters or {}).get("reward_model")
+        return self._parameters.get(str(name)) if name is not None else None
+
+    def size_of(self, data: CellData) -> float | None:
+        """Parameters of the model of a cell, where the manifest gives them."""
+        return self._parameters[model_of(data.cell.id)]
+
+    def rng(self) -> np.random.Generator:
+        """A generator in the state that the reader's seed gives."""
         # A fresh generator each time: a result must not depend on what was asked before it.
         return np.random.default_rng(self.inference.seed)
 
@@ -301,7 +313,7 @@ class Study:
                     curve.curve.accuracy[rows],
                     np.stack([item.spent for item in group], axis=1),
                     np.stack([item.credit for item in group], axis=1),
-                    rng=self._rng(),
+                    rng=self.rng(),
                     resamples=self.inference.resamples,
                 )
             except ValueError as error:
@@ -317,7 +329,7 @@ class Study:
     def _paired(self, data: CellData, curve: "_PoolCurve", kept: frozenset[str] | None) -> "_Paired | str":
         """Credits and costs of a method over the questions that the pool knows too, or why there are too few."""
         outcomes = decide(data, our_answers(data))
-        spent = by_question(data, self.inference.spending, self.size_of(data))
+        spent = self.cost_of(data, self.inference.spending)
         if isinstance(spent, str):
             return spent
         places = curve.place_of(data.question_ids)
@@ -445,6 +457,12 @@ def _answered(data: CellData) -> list[str]:
         grade = decide(data, our_answers(data)).grade
         readable = (grade == Grade.CORRECT) | (grade == Grade.INCORRECT)
     return [name for name, there in zip(data.question_ids, readable, strict=True) if there]
+
+
+def _survived(data: CellData) -> list[str]:
+    """Questions of a cell that have a record which did not fail."""
+    there = data.present & ~data.failed
+    return [name for name, kept in zip(data.question_ids, there, strict=True) if kept]
 
 
 def _right_share(pool: CellData) -> Floats:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from schemas.manifest import Cell
@@ -13,6 +13,7 @@ from verify.grades import DatasetGrading, grade_answer, judged
 from verify.partial import (
     NONE,
     AnswerColumns,
+    Finish,
     Grade,
     Partial,
     RecordColumns,
@@ -31,6 +32,13 @@ MEMO_ENTRIES, MEMO_LENGTH = 100_000, 200
 FLUSH_ROWS = 4096
 """Rows held as Python objects before they become arrays: bounds memory, and is long enough to be fast."""
 
+FINISH: dict[str, Finish] = {
+    "unknown": Finish.UNKNOWN,
+    "stop": Finish.STOP,
+    "length": Finish.LENGTH,
+    "error": Finish.ERROR,
+}
+
 ERROR_TEXT = re.compile(
     r"\s{0,8}(?:HTTP(?:/[\d.]{1,4})? [45]\d\d\b|Error code: [45]\d\d\b|Traceback \(most recent call last\)|"
     r"\{\"error\":|(?:Internal Server Error|Bad Gateway|Service Unavailable|Too Many Requests)\s*$)"
@@ -40,7 +48,8 @@ ERROR_TEXT = re.compile(
 def read_shard(release: Release, shard: Shard, grading: DatasetGrading) -> Partial:
     """Read, check and grade every record of a shard."""
     cell = release.manifest.cells[shard.cell]
-    reader = _ShardReader(shard, cell, release.questions[dataset_of(cell.id)].row, grading)
+    questions = release.questions[dataset_of(cell.id)]
+    reader = _ShardReader(shard, cell, questions.row, [item.index for item in questions.items], grading)
     for line in read_lines(shard.path, Record, limits=release.limits):
         if isinstance(line, Problem):
             reader.fail("records", line.number, None, line.message)
@@ -54,6 +63,8 @@ class _ShardReader:
     shard: Shard
     cell: Cell
     rows: Mapping[str, int]
+    positions: Sequence[int | None]
+    """By row: position of the question in the benchmark."""
     grading: DatasetGrading
     tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
     parts: list[Partial] = field(default_factory=list)
@@ -107,8 +118,10 @@ class _ShardReader:
         self.check_calls(record, line, generations)
         self.check_tokens(record, line, generations)
         self.check_texts(record, line, generations)
+        self.check_position(record, line, self.positions[question])
         answers = [] if record.status == "failed" else [g for g in generations if g.role in ANSWER_ROLES]
         votes = self.grade_answers(record, line, answers, self.grading.golds[question])
+        pick, unread = self.pick(record, line, generations, answers)
         claimed = record.claimed
         self.record_rows.append(
             (
@@ -121,12 +134,14 @@ class _ShardReader:
                 _total(g.completion_tokens for g in generations),
                 _total(g.prompt_tokens for g in generations),
                 _latency(generations),
-                self.pick(record, line, generations, answers),
+                pick,
                 NONE if claimed is None or claimed.correct is None else claimed.correct,
                 NONE if claimed is None or claimed.answer is None else self.vote_of_claim(claimed.answer, votes),
                 NONE if claimed is None or claimed.completion_tokens is None else claimed.completion_tokens,
-                len(generations),
                 _total(g.completion_tokens for g in generations[-1:]),
+                len(generations),
+                sum(self.capped(g) for g in generations),
+                unread,
             )
         )
         if len(self.record_rows) >= FLUSH_ROWS:
@@ -170,6 +185,18 @@ class _ShardReader:
                 self.fail("token-cap", line, record.question_id, problem)
             elif counted:
                 self.tally("token-cap").ok()
+
+    def capped(self, generation: Generation) -> bool:
+        """Whether a call was cut short by its length."""
+        if generation.finish_reason != "unknown" or self.cell.token_cap is None:
+            return generation.finish_reason == "length"
+        return generation.completion_tokens is not None and generation.completion_tokens >= self.cell.token_cap
+
+    def check_position(self, record: Record, line: int, position: int | None) -> None:
+        """A record's own position against the question file's: a counter that restarts gives two questions one."""
+        if record.question_index is not None and position is not None:
+            what = f"the record says position {record.question_index}, the question file {position}."
+            self.check("positions", record, line, None if record.question_index == position else what)
 
     def check_texts(self, record: Record, line: int, generations: list[Generation]) -> None:
         seen: set[str] = set()
@@ -257,6 +284,9 @@ class _ShardReader:
                     leniency,
                     flag,
                     claimed_vote,
+                    generation.agent,
+                    FINISH[generation.finish_reason],
+                    _fingerprint(generation),
                 )
             )
             if flag != NONE and grade in (Grade.CORRECT, Grade.INCORRECT, Grade.UNPARSED):
@@ -295,16 +325,19 @@ class _ShardReader:
         keys = [(form, right) for form in self.forms_of_claim(answer) for right in (True, False)]
         return next((votes[key] for key in keys if key in votes), len(votes))
 
-    def pick(self, record: Record, line: int, generations: list[Generation], answers: list[Generation]) -> int:
-        """Position among `answers` of the selected one, by the declared source; NONE where it cannot be read."""
+    def pick(
+        self, record: Record, line: int, generations: list[Generation], answers: list[Generation]
+    ) -> tuple[int, bool]:
+        """Position among `answers` of the selected one, by the declared source, NONE where it cannot be read; and
+        whether there is a select text that names no candidate."""
         if self.cell.decision_rule != "selected" or not answers:
-            return NONE
+            return NONE, False
         selection = self.cell.selection
         source = "text" if selection is None else selection.source
         claimed = None if record.claimed is None else record.claimed.selected
         claimed_pick = next((i for i, g in enumerate(answers) if g.index == claimed), NONE)
         if source == "claimed":
-            return claimed_pick
+            return claimed_pick, False
         texts = [g.text for g in generations if g.role == "select" and g.text is not None and g.error is None]
         pick = read_choice(
             texts[-1] if texts else "",
@@ -312,6 +345,7 @@ class _ShardReader:
             base=1 if selection is None else selection.base,
             candidates=len(answers),
         )
+        unread = pick == NONE and bool(texts)
         if pick == NONE and selection is not None and selection.fallback == "first":
             pick = 0
         if claimed is not None and texts:
@@ -320,7 +354,7 @@ class _ShardReader:
                 ours = "names no candidate" if pick == NONE else f"names generation {answers[pick].index}"
                 problem = f"the runner selected generation {claimed}, the select text {ours}."
             self.check("claimed-selection", record, line, problem)
-        return pick
+        return pick, unread
 
 
 def read_choice(text: str, *, marker: str, base: int, candidates: int) -> int:
@@ -333,6 +367,19 @@ def read_choice(text: str, *, marker: str, base: int, candidates: int) -> int:
     found = pattern.findall(text)
     position = int(found[-1]) - base if found else NONE
     return position if 0 <= position < candidates else NONE
+
+
+def _fingerprint(generation: Generation) -> int:
+    """Eight bytes of the SHA-256 of the text, also of a withheld one; 0 where there is neither."""
+    if generation.error is not None:
+        return 0
+    if generation.text is not None:
+        digest = hashlib.sha256(generation.text.encode("utf-8", "surrogatepass")).digest()
+    elif generation.text_sha256 is not None:
+        digest = bytes.fromhex(generation.text_sha256)
+    else:
+        return 0
+    return int.from_bytes(digest[:8], "little", signed=True)
 
 
 def _misplaced(record: Record, cell: Cell) -> str | None:

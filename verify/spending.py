@@ -28,7 +28,7 @@ class Prices:
 class Spending:
     """How costs are counted. `completion`: tokens generated; `total`: read and generated; `latency`: tokens on the
     longest chain of calls that wait for each other; `money`: by `prices`; `flops`: 2 P (read + generated), P being
-    the model's `parameters` (Kaplan et al. 2020, arXiv:2001.08361)."""
+    the model's `parameters` (Kaplan et al. 2020, arXiv:2001.08361), and 2 P_rm read for a reward model (ROR 3.5)."""
 
     unit: CostUnit = "completion"
     prices: Prices | None = None
@@ -40,14 +40,22 @@ class Spending:
             raise UsageError("Cost unit `money` needs prices for a million tokens read and generated.")
 
 
-def by_question(data: CellData, spending: Spending, parameters: float | None) -> Floats | str:
-    """(n,) cost of each question's record, NaN where a count is missing; or why it cannot be told at all."""
+def by_question(
+    data: CellData, spending: Spending, parameters: float | None, reward: float | None = None
+) -> Floats | str:
+    """(n,) cost of each question's record, NaN where a count is missing; or why it cannot be told at all.
+
+    `reward`: parameters of the reward model that scored the answers, whose reading counts in FLOPs.
+    """
     if spending.unit == "latency":
         return _known(data.latency)
     written = _known(data.completion_tokens)
     if spending.unit == "completion":
         return written
-    return _priced(_known(data.prompt_tokens), written, spending, parameters)
+    cost = _priced(_known(data.prompt_tokens), written, spending, parameters)
+    if spending.unit == "flops" and reward is not None and not isinstance(cost, str):
+        cost = cost + 2.0 * reward * _scored(data)
+    return cost
 
 
 def by_answer(data: CellData, spending: Spending, parameters: float | None) -> Floats | str:
@@ -62,7 +70,15 @@ def curve_costs(pools: list[Floats], sizes: tuple[int, ...], spending: Spending)
     """(questions, sizes) expected cost of N samples: N times the mean, or for latency the mean of the longest."""
     if spending.unit == "latency":
         return np.stack([expected_longest(costs, sizes) for costs in pools])
-    return np.array([[costs.mean() * n for n in sizes] for costs in pools])
+    return np.outer([costs.mean() for costs in pools], sizes)
+
+
+def _scored(data: CellData) -> Floats:
+    """(n,) tokens that a reward model read: prompt and answer of every scored generation, NaN where not counted."""
+    columns = data.answers
+    scored = ~np.isnan(columns.score)
+    read = (_known(columns.prompt) + _known(columns.tokens))[scored]
+    return np.bincount(data.owner[scored], weights=read, minlength=data.n).astype(np.float64)
 
 
 def _known(counts: NDArray[np.integer]) -> Floats:

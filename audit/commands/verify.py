@@ -14,6 +14,7 @@ from schemas.report import Verdict
 from schemas.writing import write_text
 from verify import verify_release
 from verify.grades import load_grader
+from verify.similarity import SIMILARITIES, Similarity
 from verify.spending import COST_UNITS, CostUnit, Prices, Spending
 
 EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 4}
@@ -38,6 +39,12 @@ EXIT_CODES: dict[Verdict, int] = {"confirmed": 0, "refuted": 1, "unverifiable": 
     "tokens on the longest chain of calls, money (with --prices), or FLOPs.",
 )
 @click.option("--prices", metavar="READ,WRITTEN", help="Money for a million tokens read and a million generated.")
+@click.option(
+    "--similar",
+    type=click.Choice(SIMILARITIES),
+    help="Read the samples a second time and count those that are alike: near-duplicates by their words, or clusters "
+    "of sentence embeddings (extra `embeddings`).",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the audit's own resamples.")
 @click.option("--format", "format_", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="Write the report to this file.")
@@ -55,6 +62,7 @@ def verify(
     grader: str | None,
     cost: CostUnit,
     prices: str | None,
+    similar: Similarity | None,
     seed: int,
     format_: str,
     output: Path | None,
@@ -77,6 +85,7 @@ def verify(
             policy=policy,
             grader=None if grader is None else load_grader(grader),
             spending=Spending(cost, _prices(prices)),
+            similarity=similar,
             seed=seed,
             jobs=jobs,
             progress=progress,

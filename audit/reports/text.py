@@ -9,7 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.reports.style import PLAIN, Style
-from schemas.report import Cause, Diagnosis, EqualCost, Estimate, Finding, OtherRules, RecordRef, Report, Sensitivity
+from schemas.report import (
+    Cause,
+    Diagnosis,
+    Diagnostic,
+    EqualCost,
+    Estimate,
+    Finding,
+    OtherRules,
+    RecordRef,
+    Report,
+    Sensitivity,
+)
 
 MANY_CLAIMS = 12
 FIRST_RECORDS = 5
@@ -92,6 +103,10 @@ def render_text(report: Report, style: Style = PLAIN) -> str:
             "bold",
         )
         console.print(_equal_cost(report.equal_cost))
+    if any(item.statements for item in report.diagnostics):
+        line("")
+        for text, indent in _diagnostics(report.diagnostics, style):
+            line(text, "" if indent else "bold", indent)
     if report.other_rules is not None:
         line("")
         for text, indent in _other_rules(report.other_rules):
@@ -201,6 +216,34 @@ def _other_rules(found: OtherRules) -> list[tuple[str, int]]:
         lines.append((f"{change.subject}: {change.declared} → {change.other} under {change.rule} ({given})", 2))
     if (rest := len(found.changes) - FIRST_CHANGES) > 0:
         lines.append((f"and {rest:,} more (all in --format json)", 2))
+    return lines
+
+
+_DIAGNOSTICS = {
+    "truncation": "Cut short or missing",
+    "judge": "Selecting against counting, on the same candidates",
+    "engagement": "Does the method engage?",
+    "refinement": "Round by round",
+    "redundancy": "How different the samples are",
+    "compute": "In every unit of cost",
+}
+FIRST_SUBJECTS = 6
+
+
+def _diagnostics(found: Sequence[Diagnostic], style: Style) -> list[tuple[str, int]]:
+    """A paragraph a question, of the cells where there is something to say, as (text, indent)."""
+    lines: list[tuple[str, int]] = []
+    for kind, title in _DIAGNOSTICS.items():
+        speaking = [item for item in found if item.diagnostic == kind and item.statements]
+        if not speaking:
+            continue
+        lines.append((title, 0))
+        # Alarms first: what they rest on must not be the part that is cut.
+        ordered = sorted(speaking, key=lambda item: not item.alarm)
+        shown = ordered if style.verbose else ordered[:FIRST_SUBJECTS]
+        lines += [(f"{item.subject}: {text}", 2) for item in shown for text in item.statements]
+        if rest := len(ordered) - len(shown):
+            lines.append((f"and {rest:,} more cells (--verbose lists them; all numbers in --format json)", 2))
     return lines
 
 

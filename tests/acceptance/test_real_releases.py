@@ -111,6 +111,11 @@ def test_qwen_pool_by_its_own_flags_and_its_repeats(tmp_path: Path) -> None:
     repeats = findings["repeated-samples:unnamed/math100/pool8"]
     assert repeats["records_total"] == 76
     assert len({ref["question_id"] for ref in repeats["records"]}) == 34
+    (pool,) = [d for d in report["diagnostics"] if d["diagnostic"] == "redundancy" and d["subject"].endswith("pool8")]
+    assert any(text.startswith("76 of 800 samples are word for word") for text in pool["statements"])
+    assert any("in 34 questions: nominally 8 samples, 7.24 different ones" in text for text in pool["statements"])
+    (scored,) = [d for d in report["diagnostics"] if d["diagnostic"] == "judge" and d["subject"].endswith("pool8")]
+    assert scored["measures"][0]["parameters"] == {"rule": "highest-score"}
     # Our own grade differs from the release's flags somewhere or nowhere; each difference is listed by name.
     for cell in ("pool8", "rm8"):
         grades = findings.get(f"claimed-grades:unnamed/math100/{cell}")
@@ -175,6 +180,11 @@ def test_reread_chatgpt_repeats_thirty_ids(tmp_path: Path) -> None:
         assert len({ref["question_id"] for ref in duplicates["records"]}) == 30
         assert value(report, f"chatgpt/gsm8k/{method}", "accuracy")["n"] == 1319
         assert findings[f"failed-records:chatgpt/gsm8k/{method}"]["records_total"] == empty
+    # Counted by row, as the provenance notes do: 1052 and 1069 of 1,349.
+    for method, by_row in (("vanilla-re2", "77.98%"), ("cot-re2", "79.24%")):
+        (item,) = [d for d in report["diagnostics"] if d["subject"].endswith(f"/{method}") and d["statements"]]
+        assert item["diagnostic"] == "redundancy"
+        assert any("runner's own flags" in text and f"{by_row} of 1,349" in text for text in item["statements"])
 
 
 def test_program_of_thoughts_by_its_rounding_rule_and_its_own_rows(tmp_path: Path) -> None:

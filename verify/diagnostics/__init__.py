@@ -1,1 +1,4 @@
-"""Diagnostics: what a suspicious reader asks once the numbers are counted, a file each."""
+"""What a suspicious reviewer asks next: a module a question, each pure, from the arrays that `verify.cells` makes.
+
+Everything here describes or raises an eyebrow; nothing decides the exit code (ADR 0003, ADR 0011).
+"""

@@ -8,6 +8,7 @@ question 0 .. Q-1 each belongs to, and returns one cost a question (Q,). A quest
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,17 +106,23 @@ def expected_longest(costs: ArrayLike, sizes: Sequence[int]) -> Floats:
         raise ValueError("costs are a non-empty list of finite numbers that are not negative")
     if any(n < 1 or n > pool for n in sizes):
         raise ValueError(f"sample sizes lie between 1 and the pool's {pool}")
+    return np.asarray(_longest_weights(pool, tuple(sizes)) @ ordered)
+
+
+@lru_cache(maxsize=64)
+def _longest_weights(pool: int, sizes: tuple[int, ...]) -> Floats:
+    """(S, K) chance that the longest of N is the i-th shortest of K: the same for every question of a pool."""
     rank = np.arange(pool)
-    result = np.empty(len(sizes))
+    weights = np.zeros((len(sizes), pool))
     for i, n in enumerate(sizes):
         reach = rank >= n - 1
         # In logarithms: the binomials themselves overflow near K = 1000, their ratio never does.
-        log = _log_choose(rank[reach], n - 1) - _log_choose(np.array([pool]), n)
-        result[i] = np.exp(log) @ ordered[reach]
-    return result
+        weights[i, reach] = np.exp(log_choose(rank[reach], n - 1) - log_choose(np.array([pool]), n))
+    return weights
 
 
-def _log_choose(n: NDArray[np.int64], k: int) -> Floats:
+def log_choose(n: NDArray[np.int64], k: int) -> Floats:
+    """Natural logarithm of C(n, k)."""
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 

@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import bdtr  # not scipy.stats, which takes a second to load
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -51,10 +53,8 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     fewer, total = min(first_only, second_only), first_only + second_only
     if total == 0:
         return McNemar(first_only, second_only, 1.0, 1.0)
-    from scipy.stats import binom  # a second to load: only whoever has discordant questions waits
-
-    tail = float(binom.cdf(fewer, total, 0.5))
-    point = float(binom.pmf(fewer, total, 0.5))
+    tail = float(bdtr(fewer, total, 0.5))
+    point = comb(total, fewer) / 2**total
     return McNemar(first_only, second_only, min(1.0, 2.0 * tail), min(1.0, 2.0 * tail - point))
 
 

@@ -126,10 +126,8 @@ class CellCounts:
 
     @cached_property
     def uncut(self) -> Flags:
-        """Questions none of whose answers reached the declared cap."""
-        kept = self.recorded.copy()
-        if self.data.cell.token_cap is not None:
-            kept[self.data.owner[self.data.answers.tokens >= self.data.cell.token_cap]] = False
+        """Questions of whose record no call was cut by its length."""
+        kept: Flags = self.recorded & (self.data.capped == 0)
         return kept
 
     @cached_property
@@ -267,7 +265,7 @@ class ShareReader:
             Step("row scope", "rows", "recorded", "only questions with a record"),
             Step("row scope", "rows", "complete", "only questions that every method of the setting answered"),
         ]
-        if data.cell.token_cap is not None:
+        if data.capped.any():
             found.append(Step("row scope", "rows", "uncut", "only questions whose answers ended before the token cap"))
         own = data.cell.decision_rule if declared.rule == "declared" else declared.rule
         found += [

@@ -51,7 +51,7 @@ class TokenReader:
             Step("row scope", "rows", "right", "only questions answered right"),
             Step("denominator", "rows", "readable", "only questions with a readable answer"),
         ]
-        if self.counts.data.cell.token_cap is not None:
+        if self.counts.data.capped.any():
             found.insert(2, Step("row scope", "rows", "uncut", "only questions whose answers ended before the cap"))
         found += [
             Step("denominator", "over", size, f"the sum over {size:,}, {what}, in place of {self.counts.data.n:,}")
