@@ -2,7 +2,8 @@
 
 A rollout is an `agent`; depth 0 is the first round that holds answers, depth d the d-th round of answers after it. A
 rollout that has stopped keeps its last answer at every later depth, so that a method which stops by itself has depths
-as well. An answer before a correction is the rollout's answer one depth earlier.
+as well. An answer before a correction is the rollout's answer one depth earlier: a `continue` is a draft
+(ADR 0011) and states none.
 """
 
 from collections.abc import Callable
