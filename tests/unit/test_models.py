@@ -67,15 +67,15 @@ def holds(step: str) -> bool:
     for side in step.split("="):
         m = re.fullmatch(r"(-?\d+)(?:([-+*/])(\d+))?", side)
         assert m, step
-        a, b = Fraction(m[1]), Fraction(m[3] or 1)
-        values.append({"+": a + b, "-": a - b, "*": a * b, "/": a / b, None: a}[m[2]])
+        a, b = int(m[1]), int(m[3] or 1)
+        values.append(Fraction(a, b) if m[2] == "/" else {"+": a + b, "-": a - b, "*": a * b, None: a}[m[2]])
     return len(set(values)) == 1
 
 
 @pytest.mark.parametrize(("dataset", "family"), FAMILIES)
 def test_each_step_of_a_solution_holds_and_leads_to_the_gold_answer(dataset: str, family: str) -> None:
     rng = random.Random(f"{dataset}/{family}")
-    for _ in range(200):
+    for _ in range(60):
         problem = problems.make(rng, dataset, held_out=False, family=family)
         assert all(map(holds, problem.steps)), problem
         last = Fraction(problem.steps[-1].rpartition("=")[2])
@@ -90,7 +90,7 @@ def test_each_step_of_a_solution_holds_and_leads_to_the_gold_answer(dataset: str
 @pytest.mark.parametrize("dataset", problems.DATASETS)
 def test_a_damaged_solution_names_its_slip_and_misses_the_gold_answer(dataset: str) -> None:
     rng = random.Random(5)
-    for _ in range(500):
+    for _ in range(200):
         problem = problems.make(rng, dataset, held_out=False)
         attempt = dialogues.damaged(rng, problem)
         assert grade(attempt.text, problem.gold, policy="math").verdict == "incorrect", attempt
@@ -104,7 +104,7 @@ def test_no_question_shares_its_family_and_numbers_with_any_that_is_trained_on()
     """`train.py` draws with `held_out=False` alone; the two sides are told apart by the hash of family and numbers."""
     drawn = random.Random(7)
     author = dialogues.Author(dialogues.Prompts(ROOT / "generators" / "prompts.toml"))
-    trained = [problems.make(drawn, dataset, held_out=False) for dataset in problems.DATASETS for _ in range(10_000)]
+    trained = [problems.make(drawn, dataset, held_out=False) for dataset in problems.DATASETS for _ in range(5_000)]
     asked = {problem.key: problem for dataset in problems.DATASETS for problem in questions.questions(dataset)}
     assert len(asked) == 2 * questions.COUNT
     assert all(problem.held_out for problem in asked.values())
@@ -113,7 +113,7 @@ def test_no_question_shares_its_family_and_numbers_with_any_that_is_trained_on()
     texts = {problem.text for problem in asked.values()}
     assert not {problem.text for problem in trained} & texts
     for role in dialogues.ROLES:
-        for _ in range(100):
+        for _ in range(20):
             said = "\n".join(text for _, text in author(drawn, role))
             assert not any(text in said for text in texts), role
 
