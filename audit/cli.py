@@ -3,21 +3,34 @@
 import importlib
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from audit.outcome import Outcome
 from schemas.errors import AuditError, UsageError
 
 COMMANDS = {
     "claims": ("audit.commands.claims", "claims", "Check a paper's numbers against each other; no release needed."),
+    "generate": ("audit.commands.generate", "generate", "Run a plan on real models and write a release."),
     "grader": ("audit.commands.grader", "grader", "Try a grader, ours or anybody's, before trusting what it graded."),
     "import": ("audit.commands.importing", "import_", "Turn other people's logs into a release."),
+    "plan": ("audit.commands.planning", "plan", "Plans for `audit generate`: a commented one to start from."),
+    "regenerate": ("audit.commands.regenerate", "regenerate", "Make records of a release again, and compare."),
     "schema": ("audit.commands.schema", "schema", "Print a JSON Schema of the release format."),
     "summarize": ("audit.commands.summarize", "summarize", "Print a release's numbers as its author would count them."),
     "verify": ("audit.commands.verify", "verify", "Check a release and the numbers published about it."),
@@ -64,6 +77,47 @@ class Terminal:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    @contextmanager
+    def steps(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """As `progress`, for what takes long: with the rate, and as a line now and then where there is no terminal."""
+        if sys.stderr.isatty():
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                _Rate(),
+                TimeRemainingColumn(elapsed_when_finished=True),
+            )
+            with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+                task = bar.add_task(what, total=None)
+                yield lambda done, total: bar.update(task, completed=done, total=total)
+            return
+        yield _Lines(what)
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.1f}/s" if task.speed else "")
+
+
+class _Lines:
+    """One line of progress every half minute, for logs."""
+
+    EVERY = 30.0
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.began = self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.last >= self.EVERY:
+            self.last = now
+            rate = done / (now - self.began)
+            click.echo(
+                f"{done:,} of {total:,} {self.what}, {rate:,.1f}/s, {(total - done) / rate:,.0f} s left", err=True
+            )
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -55,7 +55,7 @@ def summarize(root: Path, *, effort: Effort | None = None) -> Claims:
     effort = effort or Effort()
     rng = np.random.default_rng(effort.seed)
     manifest = decode((root / layout.MANIFEST).read_bytes(), Manifest)
-    grade = _math_verify()
+    grade = math_verify_grade()
     golds = {dataset.id: _golds(root, dataset.id) for dataset in manifest.datasets}
     frames = {
         cell.id: _graded(_generations(root, cell.id), golds[cell.id.split("/")[1]], grade) for cell in manifest.cells
@@ -101,30 +101,45 @@ def _generations(root: Path, cell: str) -> pl.DataFrame:
 
 
 def _math_verify() -> Any:
-    """A function (text, gold) → (spelling of the answer or None, whether it is right)."""
+    """The library. Raises UsageError where it is not installed."""
     try:
-        from math_verify import parse, verify
+        import math_verify
     except ImportError as error:
         raise UsageError(
             "`audit summarize` grades with Math-Verify; install the extra: pip install 'generation-audit[summarize]'."
         ) from error
+    return math_verify
 
+
+def math_verify_grade() -> Any:
+    """A function (text, gold) → (spelling of the answer or None, whether it is right)."""
+    library = _math_verify()
     # Told to run without timeouts (they need signals, and a clock may not change a result), it warns at every call.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     known: dict[str, Any] = {}
 
     def parsed(text: str) -> Any:
         if text not in known:
-            known[text] = parse(text, parsing_timeout=None)
+            known[text] = library.parse(text, parsing_timeout=None)
         return known[text]
 
     def grade(text: str, gold: str) -> tuple[str | None, bool]:
         answer = parsed(text)
         if not answer:
             return None, False
-        return str(answer[0]), bool(verify(parsed(f"${gold}$"), answer, timeout_seconds=None))
+        return str(answer[0]), bool(library.verify(parsed(f"${gold}$"), answer, timeout_seconds=None))
 
     return grade
+
+
+def reads_same(text: str, other: str) -> bool:
+    """Whether Math-Verify reads the same answer from two texts; false where it reads none, or not within seconds.
+
+    Limited in time, unlike an author's own count: these texts may be anybody's, made to keep a grader busy.
+    """
+    library = _math_verify()
+    answers = [library.parse(each, parsing_timeout=5) for each in (text, other)]
+    return all(answers) and str(answers[0][0]) == str(answers[1][0])
 
 
 def _graded(frame: pl.DataFrame, golds: pl.DataFrame, grade: Any) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from schemas.claims import Claims
 from schemas.consistency import ConsistencyReport
 from schemas.errors import UsageError
 from schemas.manifest import FORMAT_VERSION, Manifest
+from schemas.plan import Plan
 from schemas.record import Question, Record
 from schemas.report import Report
 
@@ -25,6 +26,7 @@ TYPES: dict[str, type[msgspec.Struct]] = {
     "claims": Claims,
     "report": Report,
     "consistency": ConsistencyReport,
+    "plan": Plan,
 }
 
 

@@ -103,6 +103,9 @@ class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     """One setting and method, with the rule by which its records become answers."""
 
     id: Annotated[CellId, Meta(description="`<model>/<dataset>/<method>[@replicate]`.")]
+    method: Annotated[
+        Name | None, Meta(description="The method's name, where the id's last part names a variant of it.")
+    ] = None
     decision_rule: Annotated[
         DecisionRule,
         Meta(description="How a record becomes one answer. Declared, never inferred from what a record holds."),

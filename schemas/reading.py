@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+import tomllib
 import zlib
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from schemas.catalog import TYPES, build
+from schemas.errors import UsageError
 from schemas.record import Record
 
 T = TypeVar("T")
@@ -93,6 +95,20 @@ def convert(value: object, kind: type[T]) -> T:
         raise ValueError(_explain(value, kind) or _clean(error)) from None
 
 
+def read_toml(path: Path, kind: type[T]) -> T:
+    """A TOML file that the user wrote, as a `kind`. Raises UsageError with the first thing that is wrong in it."""
+    try:
+        return convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}.") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}.") from None
+
+
 def unreadable_number(record: Record) -> str | None:
     """The first field of a record that holds NaN or infinity (JSON cannot, Parquet can), or None."""
     for generation in record.generations:
@@ -124,6 +140,10 @@ def _explain(value: object, kind: type[object]) -> str | None:
     if error is None:
         return None
     where = error.json_path.removeprefix("$").removeprefix(".") or "the object"
+    # Of several types that a value might have, jsonschema says only that it has none of them.
+    types = [option.get("type") for option in error.validator_value] if error.validator == "anyOf" else [None]
+    if all(types):
+        return f"{where}: {_clean(repr(error.instance))} is not of type {' or '.join(map(str, types))}"
     return f"{where}: {_clean(error.message)}"
 
 

@@ -25,8 +25,8 @@ Role = Literal[
 FinishReason = Literal["stop", "length", "error", "unknown"]
 Status = Literal["ok", "failed"]
 
-# Generations of these roles state an answer to the question; the others talk about answers.
-ANSWER_ROLES: frozenset[str] = frozenset({"sample", "revise", "retry", "debate", "continue", "correct", "step"})
+# Generations of these roles state an answer to the question; the others talk about answers, or are drafts (ADR 0011).
+ANSWER_ROLES: frozenset[str] = frozenset({"sample", "revise", "retry", "debate", "correct", "step"})
 
 # A plain integer, at most 2**31 - 1: larger counts are typing errors, and 32 bits hold them in bulk.
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]

@@ -74,10 +74,12 @@ def write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
             raise UsageError(f"{path.name}: records are written as {', '.join(layout.RECORD_SUFFIXES)}.")
 
 
-def write_sums(root: Path) -> None:
-    """`SHA256SUMS` over every other file below `root`, in the format of sha256sum."""
+def write_sums(root: Path, *, without: str | None = None) -> None:
+    """`SHA256SUMS` over every other file below `root`, in the format of sha256sum; a folder can be left out."""
     lines = [
-        f"{sha256(path)}  {name}\n" for name, path in layout.walk(root) if name != layout.SUMS and not path.is_symlink()
+        f"{sha256(path)}  {name}\n"
+        for name, path in layout.walk(root)
+        if name != layout.SUMS and not path.is_symlink() and name.split("/")[0] != without
     ]
     write_text(root / layout.SUMS, "".join(lines))
 

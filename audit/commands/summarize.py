@@ -8,8 +8,9 @@ from audit.outcome import Outcome
 from generators.summary import Effort
 from generators.summary import summarize as count
 from generators.toml import claims_toml
+from schemas import layout
 from schemas.errors import UsageError
-from schemas.writing import write_text
+from schemas.writing import write_sums, write_text
 
 
 @click.command()
@@ -30,4 +31,8 @@ def summarize(*, release: Path, out: Path | None, draws: int, resamples: int, se
     if not out.absolute().parent.is_dir():
         raise UsageError(f"{out} cannot be written: its folder does not exist.")
     write_text(out, text)
+    if out.absolute().parent == release.absolute() and (release / layout.SUMS).is_file():
+        # The file is part of the release now; without its line the audit would call it unlisted.
+        write_sums(release)
+        return Outcome(f"{out}: written, and {layout.SUMS} with it. Next: audit verify {release}")
     return Outcome(f"{out}: written. Next: audit verify {release} --claims {out}")

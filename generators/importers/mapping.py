@@ -4,15 +4,13 @@ Paths are JMESPath (https://jmespath.org), a declarative language that can look 
 projection such as `pred_score[*][0]` drops nulls and so shifts what follows; `map(&[0], pred_score)` keeps them.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from schemas.errors import UsageError
 from schemas.manifest import DecisionRule, Name, Selection, TieRule, UnparsedPolicy
-from schemas.reading import convert
+from schemas.reading import read_toml
 from schemas.record import Count, Role
 
 
@@ -117,13 +115,4 @@ class Mapping(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def read_mapping(path: Path) -> Mapping:
     """A mapping file. Raises UsageError with the first thing that is wrong in it."""
-    try:
-        return convert(tomllib.loads(path.read_text(encoding="utf-8")), Mapping)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}.") from None
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}.") from None
+    return read_toml(path, Mapping)

@@ -7,7 +7,7 @@ from support import FIXTURES, run_audit
 
 from generators.flaws import FLAWS
 
-NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+NAMES = sorted(path.name.removesuffix(".expected.json") for path in FIXTURES.glob("*.expected.json"))
 
 
 def test_there_is_a_fixture_for_every_flaw_and_an_intact_one() -> None:

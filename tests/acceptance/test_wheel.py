@@ -15,6 +15,9 @@ def test_the_wheel_ships_exactly_four_packages(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert top == {"audit", "generators", "schemas", "verify"}
-    for name in ("manifest", "question", "record", "claims", "report"):
+    for name in ("manifest", "question", "record", "claims", "report", "plan"):
         assert f"schemas/{name}.schema.json" in names
-    assert not any(name.endswith((".jsonl", ".parquet")) for name in names)
+    assert "generators/prompts.toml" in names
+    # No data but the three questions that `audit plan init` writes.
+    data = [name for name in names if name.endswith((".jsonl", ".parquet"))]
+    assert data == ["generators/templates/questions.jsonl"]

@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support import load, record, sample, write_release
+from support import load, record, run_audit, sample, write_release
 
 from schemas.manifest import Cell, Selection
 from schemas.record import Record
@@ -49,6 +49,30 @@ def test_selected_may_fall_back_to_the_first_where_declared(tmp_path: Path) -> N
     cell = Cell(id="m/d/x", decision_rule="selected", selection=Selection(fallback="first"))
     item = record(cell.id, "q0", [sample(0, BOX % 5), sample(1, BOX % 6), choice])
     assert accuracy(tmp_path, cell, [item]).value == 1
+
+
+def test_a_continuation_is_a_draft_and_has_no_vote(tmp_path: Path) -> None:
+    # Two rollouts of three were corrected from 6 to 5. With the drafts 6 would win the round by 4 votes to 2.
+    cell = Cell(id="m/d/x", decision_rule="plurality")
+    depth = [
+        sample(index, BOX % answer, role=role, round=1, agent=agent)
+        for index, (role, answer, agent) in enumerate(
+            [
+                ("continue", 6, 0),
+                ("correct", 5, 0),
+                ("continue", 6, 1),
+                ("correct", 5, 1),
+                ("continue", 6, 2),
+                ("correct", 6, 2),
+            ],
+            start=3,
+        )
+    ]
+    item = record(cell.id, "q0", [*(sample(i, BOX % 6, agent=i) for i in range(3)), *depth])
+    assert accuracy(tmp_path, cell, [item]).value == 1
+    counted = run_audit("summarize", tmp_path / "r")
+    assert (counted.returncode, counted.stderr) == (0, "")
+    assert "100.0" in counted.stdout
 
 
 def test_critiques_state_no_answer(tmp_path: Path) -> None:
