@@ -58,7 +58,7 @@ def read_plan(
 
 
 def build_manifest(study: Study, facts: Mapping[str, Facts]) -> Manifest:
-    """The manifest of a study; `facts` says by model id what its backend knows of the model."""
+    """The manifest of a study; `facts` says by model id what its backend knows of the model, of those that are run."""
     plan = study.plan
     cells = [cell for model in study.models for dataset in plan.datasets for cell in _cells(study, model, dataset)]
     settings: dict[str, list[str]] = {}
@@ -70,7 +70,7 @@ def build_manifest(study: Study, facts: Mapping[str, Facts]) -> Manifest:
         title=plan.title,
         license=plan.license,
         source=plan.source,
-        models=[_model(model, facts[model.id]) for model in study.models],
+        models=[_model(model, facts[model.id]) for model in study.models if model.id in facts],
         datasets=[_dataset(dataset, study.questions[dataset.id]) for dataset in plan.datasets],
         cells=cells,
         families=[Family(id=setting.replace("/", "."), cells=ids) for setting, ids in settings.items()] or None,

@@ -24,6 +24,7 @@ from generators.worker import Worker, Workshop, encode, make, start
 from schemas import layout
 from schemas.errors import ReleaseError, UsageError
 from schemas.manifest import Cell, Manifest, Model
+from schemas.plan import PlanModel
 from schemas.reading import decode
 from schemas.writing import write_json, write_lines, write_sums, write_text
 
@@ -70,11 +71,13 @@ def generate(study: Study, target: Path, options: Options, *, progress: Progress
     Raises UsageError where the plan cannot be run, where the release was begun with another, or where another run
     works on it; BackendError where a model stops answering. Whatever was made by then stays.
     """
-    facts = {model.id: _facts(study, model.id) for model in study.models}
-    whole = build_manifest(study, facts)
-    narrowed = _narrowed(whole, study, options)
+    narrowed = _narrowed(build_manifest(study, {}), study, options)
+    run = {cell.id.split("/")[0] for cell in narrowed.cells}
+    # Only the models that are asked: the others' files need not even be there.
+    whole = build_manifest(study, {model.id: _facts(model) for model in study.models if model.id in run})
+    narrowed = msgspec.structs.replace(narrowed, models=whole.models)
     with locked(target):
-        manifest = _in_order(_joined(target, narrowed, study), whole)
+        manifest = _in_order(_joined(target, narrowed, study), whole, study)
         _drop_cut(target, manifest)
         workshop = Workshop(
             root=target,
@@ -193,8 +196,7 @@ def storage_of(manifest: Manifest) -> str:
     return storage if f".{storage}" in layout.RECORD_SUFFIXES else "jsonl.gz"
 
 
-def _facts(study: Study, model_id: str) -> Facts:
-    (model,) = (model for model in study.models if model.id == model_id)
+def _facts(model: PlanModel) -> Facts:
     backend = open_backend(model)
     try:
         return backend.facts()
@@ -290,12 +292,14 @@ def _drop_cut(target: Path, manifest: Manifest) -> None:
             Journal(target, cell.id, storage_of(before)).drop_cut()
 
 
-def _in_order(manifest: Manifest, whole: Manifest) -> Manifest:
-    """Cells and families in the order of the whole plan, in whatever order they were made; other plans' follow."""
-    ids = [*(cell.id for cell in whole.cells), *(family.id for family in whole.families or [])]
+def _in_order(manifest: Manifest, whole: Manifest, study: Study) -> Manifest:
+    """Models, cells and families in the order of the whole plan, in whatever order they were made; others follow."""
+    models = [model.id for model in study.models]
+    ids = [*models, *(cell.id for cell in whole.cells), *(family.id for family in whole.families or [])]
     place = {name: number for number, name in enumerate(ids)}
     return msgspec.structs.replace(
         manifest,
+        models=sorted(manifest.models, key=lambda model: place.get(model.id, len(place))),
         cells=sorted(manifest.cells, key=lambda cell: place.get(cell.id, len(place))),
         families=sorted(manifest.families or [], key=lambda family: place.get(family.id, len(place))) or None,
     )

@@ -432,6 +432,21 @@ def test_a_part_first_and_the_rest_later_is_the_same_release(
     assert tree(tmp_path / "release") == tree(whole.parent / "release")
 
 
+def test_a_model_that_is_not_asked_need_not_be_there(tmp_path: Path) -> None:
+    two = PLAN + '[[models]]\nid = "n"\nscripted = { replies = "n.jsonl" }\n'
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "parts").mkdir()
+    whole, parts = write(tmp_path / "whole", two), write(tmp_path / "parts", two)
+    replies = (tmp_path / "parts/replies.jsonl").read_text()
+    for folder in ("whole", "parts"):
+        (tmp_path / folder / "replies.jsonl").rename(tmp_path / folder / "n.jsonl")
+    assert generate(parts, "--cells", "n/*").returncode == 0
+    for folder in ("whole", "parts"):
+        (tmp_path / folder / "replies.jsonl").write_text(replies)
+    assert generate(whole).returncode == generate(parts).returncode == 0
+    assert tree(tmp_path / "whole/release") == tree(tmp_path / "parts/release")
+
+
 def test_a_limited_run_holds_the_first_questions_and_says_so(tmp_path: Path) -> None:
     plan = write(tmp_path)
     assert "4 records made" in generate(plan, "--limit", "2").stdout
