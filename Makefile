@@ -2,10 +2,10 @@
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
-RELEASE ?= fixtures/releases/intact
+RELEASE ?= fixtures/releases/tiny-reasoner
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help verify test test-all check format docs fixtures schemas bench bench-generate bench-grader bench-stats bench-claims bench-diagnosis bench-diagnostics clean
+.PHONY: help verify test test-all release check format docs fixtures schemas bench bench-generate bench-grader bench-stats bench-claims bench-diagnosis bench-diagnostics clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,15 @@ $(VENV)/.llama: $(VENV)/.dev
 
 test-all: $(VENV)/.llama  ## every test, those on real models too (compiles llama.cpp: ten minutes or more)
 	GENERATION_AUDIT_REQUIRE_LLAMA=1 $(BIN)/python -m pytest -m ''
+
+# The same command made the committed release; its claims are those of the author-side count.
+TINY := build/tiny-reasoner
+release: $(VENV)/.llama  ## make the tiny reasoner's release again and compare it with the committed one
+	rm -rf $(TINY)
+	$(BIN)/audit generate fixtures/plans/tiny-reasoner/plan.toml --out $(TINY) --jobs 2
+	$(BIN)/audit summarize $(TINY) --out $(TINY)/claims.toml
+	cmp $(TINY)/SHA256SUMS fixtures/releases/tiny-reasoner/SHA256SUMS
+	@echo "The same SHA256SUMS as fixtures/releases/tiny-reasoner."
 
 bench-generate: $(VENV)/.llama  ## tokens a second through audit generate against a bare llama-cpp-python loop
 	$(BIN)/python benchmarks/bench_generate.py

@@ -226,3 +226,15 @@ def test_smollm2_is_found_by_name(tmp_path: Path) -> None:
         pytest.skip("the committed release was made on another kind of processor")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "1 identical" in again.stdout
+
+
+def test_fifty_records_of_the_tiny_reasoner_come_out_again() -> None:
+    """The committed models make the committed texts: records of every method, drawn at random."""
+    models = ROOT / "fixtures" / "models"
+    names = [f"tiny-{size}={models / f'tiny-reasoner-{size}.gguf'}" for size in ("large", "small")]
+    command = ["regenerate", FIXTURES / "tiny-reasoner", "--model", names[0], "--model", names[1]]
+    again = run_audit(*command, "--spot-check", "50", "--jobs", "2")
+    if "system_info" in again.stderr or "ggml" in again.stderr or "version" in again.stderr:
+        pytest.skip(f"made by another build or on another kind of processor: {again.stderr.strip()}")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "50 records, 50 identical" in again.stdout
