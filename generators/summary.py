@@ -91,13 +91,14 @@ def _generations(root: Path, cell: str) -> pl.DataFrame:
             "round": generation.round,
             "role": generation.role,
             "tokens": generation.completion_tokens,
+            "score": generation.score,
             "text": None if generation.error else generation.text,
         }
         for record in _records(root, cell)
         for generation in record.generations
     ]
     kinds = {"question": pl.String, "index": pl.Int64, "round": pl.Int64, "role": pl.String, "tokens": pl.Int64}
-    return pl.DataFrame(rows, schema={**kinds, "text": pl.String}).sort("question", "index")
+    return pl.DataFrame(rows, schema={**kinds, "score": pl.Float64, "text": pl.String}).sort("question", "index")
 
 
 def _math_verify() -> Any:
@@ -169,7 +170,10 @@ def _outcome(cell: Cell, frame: pl.DataFrame, golds: pl.DataFrame, root: Path) -
     elif cell.decision_rule == "selected":
         right = _selected(cell, frame, answers)
     elif cell.decision_rule == "highest-score":
-        raise UsageError(f"Cell {cell.id}: `audit summarize` does not know decision rule highest-score yet.")
+        if answers["score"].null_count():
+            raise ReleaseError(f"{root}: cell {cell.id} decides by scores, and some of its answers have none.")
+        ranked = answers.sort(["order", "score", "index"], descending=[False, True, False])
+        right = ranked.group_by("order", maintain_order=True).agg(pl.col("right").first())["right"]
     else:
         right = answers.group_by("order", maintain_order=True).agg(pl.col("right").last()).sort("order")["right"]
     return Outcome(cell, _floats(right), _floats(tokens), _floats(votes))
