@@ -6,7 +6,8 @@ from generators.methods.method import Method, Parameters
 from generators.recorder import Recorder
 from schemas.manifest import Selection
 
-_CHOICE = re.compile(r"BEST=\D{0,3}(\d+)")
+# As RELEASE.md defines the marker: the number, perhaps in brackets. `BEST=-7` names nobody.
+_CHOICE = re.compile(r"BEST=\s*[<\[(*]*\s*(\d+)", re.IGNORECASE)
 
 
 def run(record: Recorder, parameters: Parameters) -> None:

@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles_statistics import bootstrap_law
 
 from verify.statistics.bootstrap import bootstrap_means, bootstrap_p_value, percentile_interval
@@ -128,3 +130,15 @@ def test_normal_tolerance_and_its_limits():
     assert (tolerance.low, tolerance.high) == pytest.approx((0.4804, 0.5196), abs=1e-4)
     with pytest.raises(ValueError, match="at least 1 draw"):
         curve_error(exact_curve([Pool([0], [True])], [1]), 0)
+
+
+@given(centre=st.floats(-1.0, 1.0), spread=st.floats(0.2, 2.0), shift=st.floats(0.0, 3.0), part=st.floats(-1.0, 1.0))
+def test_a_p_value_shifted_by_less_than_the_shift_is_allowed(
+    centre: float, spread: float, shift: float, part: float
+) -> None:
+    """Also where the shift carries the median across zero: p is greatest between the two ends, not at one of them."""
+    replicates = np.random.default_rng(0).normal(centre, spread, 2000)
+    moved = replicates + part * shift
+    tails = (np.count_nonzero(moved <= 0), np.count_nonzero(moved >= 0))
+    honest = min(1.0, 2 * (min(tails) + 1) / 2001)
+    assert p_value_tolerance(replicates, claimed_resamples=2000, shift=shift).admits(honest, honest)

@@ -180,7 +180,9 @@ def test_best_of_n_lists_every_sample_and_takes_the_model_at_its_word() -> None:
     assert shape(recorder) == [("sample", 0, 0), ("sample", 0, 1), ("sample", 0, 2), ("select", 1, 0)]
 
 
-@pytest.mark.parametrize(("choice", "selected"), [("BEST=3", 2), ("BEST=<4>", None), ("BEST=0", None), ("b", None)])
+@pytest.mark.parametrize(
+    ("choice", "selected"), [("BEST=3", 2), ("BEST=<4>", None), ("BEST=0", None), ("b", None), ("BEST=-1>", None)]
+)
 def test_a_choice_outside_the_candidates_is_no_choice(choice: str, selected: int | None) -> None:
     recorder, _ = play("best_of_n", ["a", "b", "c", choice], samples=3)
     assert recorder.selected == selected

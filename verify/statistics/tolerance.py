@@ -88,13 +88,15 @@ def p_value_tolerance(
     """Range of a claimed bootstrap p given our replicates `values` (B,) of the difference.
 
     Each tail's true probability lies in its Clopper-Pearson interval; the claimant's count is binomial at its
-    two ends; p follows `bootstrap_p_value`. `shift` moves all replicates both ways and takes the extremes.
+    two ends; p follows `bootstrap_p_value`. `shift` moves all replicates by anything up to it, both ways: p is least at
+    one of the ends, and greatest where the median comes closest to zero, which may lie between them.
     """
     check_level(confidence)
     replicates = np.asarray(values, dtype=np.float64)
     risk = (1.0 - confidence) / 8.0
     lows, highs = [], []
-    for moved in {-abs(shift), abs(shift)}:
+    reach = abs(shift)
+    for moved in sorted({-reach, reach, float(np.clip(-np.median(replicates), -reach, reach))}):
         counts = (np.count_nonzero(replicates + moved <= ZERO), np.count_nonzero(replicates + moved >= -ZERO))
         ranges = [_claimed_count(int(c), replicates.size, claimed_resamples, risk) for c in counts]
         lows.append(min(low for low, _ in ranges))
