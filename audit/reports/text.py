@@ -157,8 +157,10 @@ def _details(finding: Finding) -> list[str]:
         lines.append(f"and with {rest} more (all in --format json)")
     if finding.tried and not finding.diagnosis:
         lines.append(f"consistent with none of {finding.tried} alternatives")
-    lines += [_where(ref) for ref in finding.records[:FIRST_RECORDS]]
-    rest = finding.records_total - min(len(finding.records), FIRST_RECORDS)
+    # A note describes; one example is enough for it.
+    shown = finding.records[: 1 if finding.severity == "note" else FIRST_RECORDS]
+    lines += [_where(ref) for ref in shown]
+    rest = finding.records_total - len(shown)
     if rest > 0:
         lines.append(f"and {rest:,} more (all in --format json)" if rest < 1000 else f"and {rest:,} more")
     return lines
