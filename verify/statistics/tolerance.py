@@ -12,6 +12,7 @@ does not wait.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,6 +141,7 @@ def normal_tolerance(value: float, error: float, *, confidence: float = CONFIDEN
     return Tolerance(value - reach, value + reach, confidence)
 
 
+@lru_cache(maxsize=4096)  # Holm's p of each member of a family asks for the ranges of all
 def _claimed_count(count: int, total: int, claimed: int, risk: float) -> tuple[int, int]:
     from scipy.stats import beta, binom
 
