@@ -92,6 +92,8 @@ def build(
         pick=none if pick is None else pick,
         claimed_correct=none,
         claimed_answer=none,
+        claimed_tokens=none,
+        last_call=none,
         calls=counts,
         capped=np.zeros(n, dtype=np.int64),
         unread_choice=np.zeros(n, dtype=np.bool_),

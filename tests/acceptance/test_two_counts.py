@@ -132,7 +132,7 @@ def _ties_lost(pools: Any, sizes: Any, **options: Any) -> Any:
     [
         ("decide", _judge_by_vote, "best_of_n"),
         ("exact_curve", _ties_lost, "sc_accuracy"),
-        ("by_question", lambda data, spending, parameters: data.latency.astype(float), "_at_cost"),
+        ("by_question", lambda data, *_: data.latency.astype(float), "_at_cost"),
     ],
     ids=["judge-as-majority", "ties-lost", "longest-for-all"],
 )
